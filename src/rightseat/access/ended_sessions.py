@@ -8,7 +8,6 @@ on the server that its browser signed out from, until that server restarts.
 import asyncio
 import hashlib
 import time
-from types import TracebackType
 from typing import Self
 
 from rightseat.access.store_poll import MAX_UNCONFIRMED_S, POLL_INTERVAL_S, STATEMENT_TIMEOUT_S, StorePoll
@@ -47,9 +46,7 @@ class EndedSessions:
             await self._poll.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._poll.close()
 
     def check(self, id: str) -> None:

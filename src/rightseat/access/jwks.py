@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -67,9 +66,7 @@ class Jwks:
         self._lock = asyncio.Lock()  # the one before may belong to an event loop that has ended
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._is_open = False
         if self._client is not None:
             await self._client.aclose()

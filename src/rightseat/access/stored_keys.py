@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Self
 
 from rightseat.access.keys import AccessKey, Keys
@@ -64,9 +63,7 @@ class StoredKeys:
         await self._poll.open(self._follow_up)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._poll.close()
         await self._write_uses()
 

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -83,9 +82,7 @@ class AguiAgent:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._service.aclose()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[e.Event]:

@@ -6,7 +6,6 @@ and name the one to run.
 
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -65,9 +64,7 @@ class EndpointAgent:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._endpoint.aclose()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
@@ -158,9 +155,7 @@ class EndpointAgents:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._endpoint.aclose()
 
     async def members(self, ask: Ask) -> Mapping[str, str]:

@@ -26,7 +26,7 @@ FACELESS = "server"
 class RequestIdSend:
     """An ASGI `send` that adds `x-request-id`: the client's own id if it is well-formed, else a new one.
 
-    It also adds the headers of `core.response_headers`, for example those of limits.
+    It also adds the headers of `limits.response_headers`, for example those of limits.
 
     `varies_by_origin` adds `Vary: Origin`, as `CORSMiddleware` would.
     """

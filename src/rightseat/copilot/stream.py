@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -65,9 +64,7 @@ class AskStream(Generic[T]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._events is not None:
             await self._events.aclose()
 

@@ -36,8 +36,8 @@ from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
-from rightseat.core.turns import take_turn
 from rightseat.shared_timers import SharedTimers
+from rightseat.turns import take_turn
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ behind: a slow reader slows the sender down instead of filling memory.
 import asyncio
 import ssl
 from collections.abc import Mapping
-from types import TracebackType
 from urllib.parse import SplitResult
 
 from aiohttp import ClientError
@@ -145,9 +144,7 @@ class Exchange:
         self._response = await self.open()
         return self._response
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._response.close()
 
 

@@ -13,14 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 from pydantic import SecretStr
 
-from rightseat.core.errors import (
-    AgentEndpointNotFound,
-    AgentError,
-    AgentRefused,
-    AgentTimeout,
-    AgentUnreachable,
-    tell_operator,
-)
+from rightseat.core import errors
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.client import Client, Exchange
 from rightseat.egress.deadlines import SILENCE_SECONDS, Deadlines, Timeouts
@@ -86,21 +79,21 @@ class RemoteService:
                 yield response
         except TransportError as error:
             logger.warning("%s: %s", self.url, error)
-            raise AgentUnreachable(f"{self._what} failed: {error}") from error
+            raise errors.AgentUnreachable(f"{self._what} failed: {error}") from error
         except LineTooLong as error:
             logger.warning("%s: closed its response: %s", self.url, error)
-            raise AgentUnreachable(f"{self._what} failed: {error}.") from None
+            raise errors.AgentUnreachable(f"{self._what} failed: {error}.") from None
 
     def deadlines(self) -> Deadlines:
         """For a stream, which may go on as long as it sends events: comments do not reset the timeout."""
         return Deadlines(Timeouts(self._timeout, None), self._timeout_error)
 
-    def _timeout_error(self, _: str) -> AgentTimeout:
-        error = AgentTimeout(
+    def _timeout_error(self, _: str) -> errors.AgentTimeout:
+        error = errors.AgentTimeout(
             f"{self._what} sent no event for {self._timeout:g} s, so the run was ended. "
             "Raise `timeout` if it needs longer."
         )
-        return tell_operator(error, self.url)
+        return errors.tell_operator(error, self.url)
 
     async def post_json(
         self,
@@ -117,7 +110,7 @@ class RemoteService:
                     return await self._read_json(path, response, headers)
         except TimeoutError:
             logger.warning("%s%s sent no response within %s s", self.url, path, timeout)
-            raise AgentUnreachable(f"{self._what} sent no response within {timeout:g} s.") from None
+            raise errors.AgentUnreachable(f"{self._what} sent no response within {timeout:g} s.") from None
 
     async def get_json(self, path: str, headers: Mapping[str, str] | None = None) -> Any:
         async with self._send(self._client.get(path, self._extra_headers(headers)), headers) as response:
@@ -129,14 +122,14 @@ class RemoteService:
             pieces.append(piece)
             size += len(piece)
             if size > MAX_BODY_BYTES:
-                raise AgentUnreachable(f"{self._what} sent a response of more than {MAX_BODY_BYTES:,} bytes.")
+                raise errors.AgentUnreachable(f"{self._what} sent a response of more than {MAX_BODY_BYTES:,} bytes.")
         body = b"".join(pieces)
         try:
             return msgspec.json.decode(body)
         except JSON_ERRORS as error:
             text = self.redact(body.decode("utf-8", "replace"), headers)
             logger.warning("%s%s sent a response that is not JSON: %s", self.url, path, text)
-            raise AgentUnreachable(f"{self._what} sent a response that is not JSON.") from error
+            raise errors.AgentUnreachable(f"{self._what} sent a response that is not JSON.") from error
 
     async def _check(self, response: Response, headers: Mapping[str, str] | None) -> None:
         if response.status < 300:
@@ -145,14 +138,16 @@ class RemoteService:
         logger.warning("%s returned HTTP %d: %s", self.url, response.status, text)
         raise self._status_error(response.status)
 
-    def _status_error(self, status: int) -> AgentError:
+    def _status_error(self, status: int) -> errors.AgentError:
         if status == 404:
-            return AgentEndpointNotFound(f"{self._what} returned HTTP 404. Check the configured URL.")
+            return errors.AgentEndpointNotFound(f"{self._what} returned HTTP 404. Check the configured URL.")
         if status in (401, 403):
-            return AgentRefused(f"{self._what} returned HTTP {status}. Check its credentials in the configuration.")
+            return errors.AgentRefused(
+                f"{self._what} returned HTTP {status}. Check its credentials in the configuration."
+            )
         if status < 500:
-            return AgentRefused(f"{self._what} rejected the request (HTTP {status}).")
-        return AgentUnreachable(f"{self._what} failed (HTTP {status}).")
+            return errors.AgentRefused(f"{self._what} rejected the request (HTTP {status}).")
+        return errors.AgentUnreachable(f"{self._what} failed (HTTP {status}).")
 
     def redact(self, text: str, headers: Mapping[str, str] | None = None) -> str:
         """A server's text on one line, without the secrets that were sent to it: some servers repeat them."""

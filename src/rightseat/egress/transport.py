@@ -9,7 +9,7 @@ import os
 import socket
 import ssl
 from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import cast
 
 from aiohttp import (
@@ -121,9 +121,7 @@ class Response:
     async def __aenter__(self) -> "Response":
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.close()
 
 

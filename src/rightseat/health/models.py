@@ -6,18 +6,8 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from rightseat.config import ConfiguredPart, written_value
+from rightseat.core import errors
 from rightseat.core.concurrency import aclosing
-from rightseat.core.errors import (
-    ConfigError,
-    LimitExceeded,
-    ModelBusy,
-    ModelError,
-    ModelLoading,
-    ModelRefused,
-    ModelRefusedKey,
-    ModelTimeout,
-    ModelUnreachable,
-)
 from rightseat.core.messages import user
 from rightseat.core.model import CallChunk, Model, NoteChunk, Prompt, ReasoningChunk, SupportsReadiness, TextChunk
 from rightseat.core.tools import Tool
@@ -74,9 +64,9 @@ async def try_model(model: Model, name: str, part: ConfiguredPart, context: Chec
         if isinstance(model, SupportsReadiness):
             await model.wait_until_ready()
         return await judge_model(model, part, calls_tools=context.trial == "word and call")
-    except ModelError as error:
+    except errors.ModelError as error:
         return explain(error, name, part, context)
-    except LimitExceeded as error:
+    except errors.LimitExceeded as error:
         return CheckOutcome("skipped", f"{place_of(part)}: not asked. {error.message}")
 
 
@@ -97,7 +87,7 @@ async def judge_model(model: Model, part: ConfiguredPart, *, calls_tools: bool) 
         return CheckOutcome("ok", f"{where}: it answers.")
     try:
         has_called = await calls_tool(model)
-    except ModelError as error:
+    except errors.ModelError as error:
         return CheckOutcome("warning", f"{where}: it answers, but fails with a tool: {error.message}", NO_TOOLS)
     if not has_called:
         return CheckOutcome(
@@ -143,10 +133,10 @@ def place_of(part: ConfiguredPart) -> str:
 def explain(error: Exception, name: str, part: ConfiguredPart, context: CheckContext) -> CheckOutcome:
     message, model = quote_provider(error), getattr(part.options, "model", None) or part.type
     where = model if address_of(getattr(part.options, "base_url", "")) in message else place_of(part)
-    if isinstance(error, ConfigError):
+    if isinstance(error, errors.ConfigError):
         cause, fix = split_advice(message, f"Correct models.{name}.")
         return CheckOutcome("error", f"{where}: {cause}", fix)
-    is_temporary = isinstance(error, ModelBusy | ModelLoading) and not _NO_CREDIT.search(message)
+    is_temporary = isinstance(error, errors.ModelBusy | errors.ModelLoading) and not _NO_CREDIT.search(message)
     fix = choose_fix(error, name, part, context)
     return CheckOutcome("warning" if is_temporary else "error", f"{where}: {message}", fix)
 
@@ -154,22 +144,22 @@ def explain(error: Exception, name: str, part: ConfiguredPart, context: CheckCon
 def choose_fix(error: Exception, name: str, part: ConfiguredPart, context: CheckContext) -> Fix:
     option = f"models.{name}"
     match error:
-        case ModelRefusedKey():
+        case errors.ModelRefusedKey():
             return fix_key(name, part, context)
-        case ModelBusy() if _NO_CREDIT.search(quote_provider(error)):
+        case errors.ModelBusy() if _NO_CREDIT.search(quote_provider(error)):
             text = "Add credit or raise the limit in the billing settings of the provider, or set"
             return Fix(f"{text} {option}.api_key to the key of another account.")
-        case ModelBusy():
+        case errors.ModelBusy():
             return Fix("Try again later, or add a model of `type: fallback` with a second one.")
-        case ModelRefused(upstream_status=404):
+        case errors.ModelRefused(upstream_status=404):
             return fix_address(name, part)
-        case ModelLoading():
+        case errors.ModelLoading():
             return Fix("Wait until the model is loaded.")
-        case ModelTimeout():
+        case errors.ModelTimeout():
             return Fix(f"See the log of the model server, or raise {option}.timeout.")
-        case ModelUnreachable() if _CERTIFICATE.search(str(error)):
+        case errors.ModelUnreachable() if _CERTIFICATE.search(str(error)):
             return fix_certificate(name, str(error))
-        case ModelUnreachable():
+        case errors.ModelUnreachable():
             return fix_unreachable(name, part)
     return Fix(f"Correct {option} as the message says.")
 

@@ -2,7 +2,7 @@
 
 Requests are decoded and prepared in the event loop. What that takes grows with the objects in the body, and with its
 bytes: a kilobyte counts as an object. Each user may send so many a second; a request that comes earlier waits, and one
-that would wait too long is refused. The work on large requests of all users takes turns (`rightseat.core.turns`).
+that would wait too long is refused. The work on large requests of all users takes turns (`rightseat.turns`).
 Ordinary requests do not wait.
 
 The bodies that a user sends at the same time are in memory, so their bytes are counted as they come.
@@ -13,7 +13,7 @@ from collections import Counter
 
 from rightseat.core.ask import ANYONE
 from rightseat.core.errors import ConcurrencyLimitExceeded
-from rightseat.core.turns import TURNS, Turns
+from rightseat.turns import TURNS, Turns
 
 CONTAINERS_PER_S = 10_000
 """Each takes 10 to 30 us, so one user uses at most a third of the time of the event loop."""

@@ -25,7 +25,6 @@ from rightseat.core.model import (
     NoteChunk,
     Prompt,
 )
-from rightseat.core.turns import TURNS, take_turn
 from rightseat.limits.book import (
     Admitted,
     HeldAmount,
@@ -54,6 +53,7 @@ from rightseat.limits.rules import (
     LimitRule,
     suggestions_of,
 )
+from rightseat.turns import TURNS, take_turn
 
 logger = logging.getLogger(__name__)
 

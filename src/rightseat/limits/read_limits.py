@@ -10,8 +10,8 @@ import asyncio
 from rightseat.core.ask import ANYONE
 from rightseat.core.errors import ConcurrencyLimitExceeded
 from rightseat.core.reads import READS
-from rightseat.core.turns import take_turn
 from rightseat.limits.body_pace import BodyPace, TooManyBodies, TooManyLargeRequests
+from rightseat.turns import take_turn
 
 MAX_CONCURRENT_READS_PER_USER = 4
 """A read has its document in memory several times: as stored, decoded, and as it is sent."""

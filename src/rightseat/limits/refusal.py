@@ -5,15 +5,7 @@ import random
 from collections.abc import Iterable
 from datetime import datetime
 
-from rightseat.core.errors import (
-    BudgetExceeded,
-    ConcurrencyLimitExceeded,
-    LimitExceeded,
-    QueueFull,
-    QueueTimeout,
-    RateLimitExceeded,
-    RequestTooLarge,
-)
+from rightseat.core import errors
 from rightseat.limits.book import LimitRefusal, Standing
 from rightseat.limits.rules import EVERYONE, Charge, LimitRule
 from rightseat.limits.windows import CalendarWindow, find_zone, format_seconds
@@ -22,25 +14,25 @@ MAX_SPREAD_S = 300.0
 WHO_SETS_IT = "The operator of this server sets it under `limits`."
 
 
-def explain_refusal(refused: LimitRefusal, currency: str = "USD") -> LimitExceeded:
+def explain_refusal(refused: LimitRefusal, currency: str = "USD") -> errors.LimitExceeded:
     standing, rule = refused.standing, refused.standing.rule
     name, number = standing.key.limit, describe_rule(rule, currency)
     wait = max(1, math.ceil(standing.opens_at - refused.now))
     if refused.cause == "queue_full":
         text = f"The limit {name!r} of {number} is reached, and its queue is full. Try again in a moment. {WHO_SETS_IT}"
-        return QueueFull(text, limit=name)
+        return errors.QueueFull(text, limit=name)
     if refused.cause == "queue_timeout":
         text = f"The limit {name!r} of {number} is reached, and waiting for it took too long. Try again later."
-        return QueueTimeout(f"{text} {WHO_SETS_IT}", limit=name)
+        return errors.QueueTimeout(f"{text} {WHO_SETS_IT}", limit=name)
     if rule.window is None:
         text = f"The limit {name!r} of {number} is reached. Wait until a run ends, or stop one. {WHO_SETS_IT}"
-        return ConcurrencyLimitExceeded(text, limit=name)
+        return errors.ConcurrencyLimitExceeded(text, limit=name)
     if rule.is_budget:
         opening = format_opening(standing, wait)
         text = f"The budget {name!r} of {number} {describe_left(refused, currency)} It opens again {opening}."
-        return BudgetExceeded(f"{text} {WHO_SETS_IT}", limit=name, retry_after=spread_wait(standing, wait))
+        return errors.BudgetExceeded(f"{text} {WHO_SETS_IT}", limit=name, retry_after=spread_wait(standing, wait))
     text = f"The limit {name!r} of {number} is reached. Try again in {format_seconds(wait)}. {WHO_SETS_IT}"
-    return RateLimitExceeded(text, limit=name, retry_after=spread_wait(standing, wait), counted=rule.kind.header)
+    return errors.RateLimitExceeded(text, limit=name, retry_after=spread_wait(standing, wait), counted=rule.kind.header)
 
 
 def describe_left(refused: LimitRefusal, currency: str) -> str:
@@ -58,10 +50,10 @@ def spread_wait(standing: Standing, wait: int) -> int:
     return wait + round(random.uniform(0, min(wait / 10, MAX_SPREAD_S)))  # noqa: S311  # not a secret
 
 
-def explain_too_large(charge: Charge, currency: str = "USD") -> RequestTooLarge:
+def explain_too_large(charge: Charge, currency: str = "USD") -> errors.RequestTooLarge:
     """For a charge that is larger than the whole limit, so that it can never be admitted."""
     wanted = charge.rule.kind.format(charge.amount, currency)
-    return RequestTooLarge(
+    return errors.RequestTooLarge(
         f"This request may need {wanted}; the limit {charge.key.limit!r} is {describe_rule(charge.rule, currency)}. "
         f"Send less, or ask for a shorter answer with `max_tokens`. {WHO_SETS_IT}",
         limit=charge.key.limit,
@@ -97,7 +89,7 @@ def headers_of(standings: Iterable[Standing], now: float) -> dict[str, str]:
     return found | ({"x-rightseat-limit": named.key.limit} if named else {})
 
 
-def headers_of_refusal(refused: LimitRefusal, error: LimitExceeded) -> dict[str, str]:
+def headers_of_refusal(refused: LimitRefusal, error: errors.LimitExceeded) -> dict[str, str]:
     found = headers_of([refused.standing], refused.now) | {"x-rightseat-limit": error.limit}
     found["retry-after"] = str(error.retry_after)
-    return found | ({"x-should-retry": "false"} if isinstance(error, BudgetExceeded) else {})
+    return found | ({"x-should-retry": "false"} if isinstance(error, errors.BudgetExceeded) else {})

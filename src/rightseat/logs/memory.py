@@ -3,7 +3,6 @@
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from types import TracebackType
 
 from pydantic import BaseModel, ConfigDict
 
@@ -105,9 +104,7 @@ class _OpenRun:
         self._run.fence(self._epoch)
         return _MemoryWriter(self._run, self._epoch)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._run.epoch == self._epoch:
             self._run.end()
             self._log.retire(self._run)

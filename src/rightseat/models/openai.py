@@ -7,7 +7,6 @@ tests compare it with that SDK.
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import cache, partial
-from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -122,9 +121,7 @@ class OpenAI:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._upstream.aclose()
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:

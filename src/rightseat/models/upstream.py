@@ -10,17 +10,8 @@ from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterat
 from types import TracebackType
 from typing import Protocol
 
-from rightseat.core.errors import (
-    ConfigError,
-    ContextTooLong,
-    ModelBusy,
-    ModelError,
-    ModelRefused,
-    ModelRefusedKey,
-    ModelUnreachable,
-)
+from rightseat.core import errors
 from rightseat.core.model import Chunk
-from rightseat.core.turns import take_turn
 from rightseat.egress.client import Client
 from rightseat.egress.credentials import Credentials
 from rightseat.egress.deadlines import Deadlines, Timeouts, has_content, model_timeout
@@ -29,6 +20,7 @@ from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
 from rightseat.egress.redaction import Redactor
 from rightseat.egress.transport import ConnectError, Response, TransportError
 from rightseat.shared_timers import SharedTimers
+from rightseat.turns import take_turn
 from rightseat.wire import sse
 from rightseat.wire.lines import LineTooLong
 from rightseat.wire.openai_chat import read_error, read_error_kind
@@ -91,7 +83,7 @@ class Upstream:
     ) -> None:
         defaults = {"accept": SSE, "accept-encoding": "identity", "user-agent": "rightseat"}
         if credentials is not None and "authorization" in headers:
-            raise ConfigError("Remove `authorization` from `headers`: the credentials set it for each request.")
+            raise errors.ConfigError("Remove `authorization` from `headers`: the credentials set it for each request.")
         self._client = Client(base_url, {**defaults, **headers}, timeout=timeouts.silence, network=network)
         self._url = base_url.partition("?")[0]
         self._timeouts = timeouts
@@ -151,23 +143,23 @@ class Upstream:
                         yield chunk
                 self._check_end(events, media_type, frames.media_type)
 
-    def explain_unreachable(self, error: TransportError) -> ModelUnreachable:
+    def explain_unreachable(self, error: TransportError) -> errors.ModelUnreachable:
         logger.warning("%s: %s", self._url, error)
-        return ModelUnreachable(explain_transport(error))
+        return errors.ModelUnreachable(explain_transport(error))
 
-    def explain_long_line(self, error: LineTooLong) -> ModelUnreachable:
+    def explain_long_line(self, error: LineTooLong) -> errors.ModelUnreachable:
         logger.warning("%s: response closed: %s", self._url, error)
-        return ModelUnreachable(f"The model provider sent an invalid response: {error}.")
+        return errors.ModelUnreachable(f"The model provider sent an invalid response: {error}.")
 
-    def explain_stream_failure(self, error: sse.StreamError) -> ModelError:
+    def explain_stream_failure(self, error: sse.StreamError) -> errors.ModelError:
         text = self._redact(str(error))
         logger.warning("%s: an error inside the response%s", self._url, f": {error.kind}" if error.kind else "")
         logger.debug("%s: an error inside the response: %s", self._url, text)
         if error.is_busy:
-            return ModelBusy("The model provider ended its response early: it is overloaded. Try again later.")
+            return errors.ModelBusy("The model provider ended its response early: it is overloaded. Try again later.")
         if error.is_refusal:
             return self._refusal(400, text, error.kind)
-        return ModelUnreachable("The model provider ended its response early with an error.")
+        return errors.ModelUnreachable("The model provider ended its response early with an error.")
 
     async def post(self, path: str, body: bytes, max_bytes: int = MAX_BODY_BYTES) -> bytes:
         """Return the body of a response that is not streamed."""
@@ -179,7 +171,9 @@ class Upstream:
                     pieces.append(piece)
                     size += len(piece)
                     if size > max_bytes:
-                        raise ModelUnreachable(f"The model provider sent a response of more than {max_bytes:,} bytes.")
+                        raise errors.ModelUnreachable(
+                            f"The model provider sent a response of more than {max_bytes:,} bytes."
+                        )
                 return b"".join(pieces)
         except TimeoutError:
             raise self._timeout("answer") from None
@@ -229,20 +223,20 @@ class Upstream:
         if not events.read_any and not media_type.startswith(expected):
             raise self._no_stream(media_type)
         logger.warning("%s: the response ended early", self._url)
-        raise ModelUnreachable("The response of the model provider ended early.")
+        raise errors.ModelUnreachable("The response of the model provider ended early.")
 
-    def _no_stream(self, media_type: str, body: str = "") -> ModelError:
+    def _no_stream(self, media_type: str, body: str = "") -> errors.ModelError:
         media_type = self._redact(media_type) or "no content type"
         logger.warning("%s returned %s instead of a stream", self._url, media_type)
         logger.debug("%s returned, instead of a stream: %s", self._url, self._redact(body))
-        return ModelUnreachable(
+        return errors.ModelUnreachable(
             f"The model provider returned {media_type} instead of a stream. Check `base_url` of the model."
         )
 
-    def _read_refusal(self, status: int, body: str) -> ModelError:
+    def _read_refusal(self, status: int, body: str) -> errors.ModelError:
         return self._refusal(status, self._redact(read_error(body)), read_error_kind(body))
 
-    def _refusal(self, status: int, text: str, kind: str) -> ModelError:
+    def _refusal(self, status: int, text: str, kind: str) -> errors.ModelError:
         """Log only the kind of error above DEBUG: the provider's text, which clients get, may repeat the prompt."""
         logger.warning("%s returned HTTP %d%s", self._url, status, f": {kind}" if kind else "")
         logger.debug("%s returned HTTP %d: %s", self._url, status, text)
@@ -250,20 +244,20 @@ class Upstream:
         error.upstream_text = text
         return error
 
-    def _error(self, status: int, text: str) -> ModelError:
+    def _error(self, status: int, text: str) -> errors.ModelError:
         if status in (401, 403) or INVALID_KEY.search(text):
-            return ModelRefusedKey(explain_refused_key(self._model, status, self._credentials))
+            return errors.ModelRefusedKey(explain_refused_key(self._model, status, self._credentials))
         details = f": {text}" if text else "."
         if status in RATE_LIMITED:
             cause = "the quota of the API key is used up" if QUOTA_USED_UP.search(text) else "rate limited"
-            return ModelBusy(f"The model provider returned HTTP {status} ({cause}){details}")
+            return errors.ModelBusy(f"The model provider returned HTTP {status} ({cause}){details}")
         if status < 500 and CONTEXT_TOO_LONG.search(text):
             message = f"The model provider returned HTTP {status} (conversation too long){details}"
-            return ContextTooLong(message, status)
+            return errors.ContextTooLong(message, status)
         if status < 500:
             hint = explain_not_found(self._url, text) if status == 404 else ""
-            return ModelRefused(f"The model provider returned HTTP {status}{details}{hint}", status)
-        return ModelUnreachable(f"The model provider returned HTTP {status}.")
+            return errors.ModelRefused(f"The model provider returned HTTP {status}{details}{hint}", status)
+        return errors.ModelUnreachable(f"The model provider returned HTTP {status}.")
 
     def _redact(self, text: str) -> str:
         """Return the text on one line with secrets masked: some providers repeat them."""

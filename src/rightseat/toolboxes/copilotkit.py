@@ -1,7 +1,6 @@
 """A toolbox of the actions and agents of a CopilotKit remote endpoint."""
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from rightseat.core.ask import Ask
@@ -33,9 +32,7 @@ class ActionToolbox:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._endpoint.aclose()
 
     async def tools(self, ask: Ask) -> Sequence[Tool]:

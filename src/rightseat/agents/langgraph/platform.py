@@ -6,7 +6,6 @@ The tests run against the real server.
 
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -55,9 +54,7 @@ class LangGraphPlatform:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._service.aclose()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:

@@ -25,8 +25,8 @@ from rightseat.core.stream.framer import MAX_RESPONSE_CHARS
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.tools import EmitsEvents, HasInstructions, InterceptsAsk, Tool, Toolbox
 from rightseat.core.tracing import NO_OBSERVER, Span, error_name
-from rightseat.core.turns import take_turn
 from rightseat.core.usage import count_usage
+from rightseat.turns import take_turn
 
 logger = logging.getLogger(__name__)
 

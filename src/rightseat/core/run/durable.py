@@ -14,24 +14,13 @@ from typing import TypeVar
 
 import msgspec
 
+from rightseat.core import errors
 from rightseat.core import events as e
 from rightseat.core.admission import RunSlot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.concurrency import aclosing, raise_if_cancelled, run_to_completion
 from rightseat.core.engine import Steps
-from rightseat.core.errors import (
-    LogDataLost,
-    LogTruncated,
-    RightseatError,
-    RunExists,
-    RunNotFound,
-    StaleWriter,
-    StorageFull,
-    StoreUnreachable,
-    ThreadBusy,
-    ThreadNotFound,
-)
 from rightseat.core.guards.verdicts import mark_denied_question
 from rightseat.core.log import Entry, Log
 from rightseat.core.loop.continuation import ResumedSteps
@@ -72,7 +61,7 @@ class DurableRun:
         self._recorder = recorder
         self._started = build_run_started(ask, claim, recorder)
         self._ended: list[tuple[int, e.TextEnded]] = []  # texts that ended, with the sequence numbers of their entries
-        self._lost: LogDataLost | None = None
+        self._lost: errors.LogDataLost | None = None
         self._stack = AsyncExitStack()
 
     async def perform(self, agent: Agent, steps: Steps, *, is_new: bool) -> LastEvent:
@@ -98,7 +87,7 @@ class DurableRun:
     async def _open_or_create(self) -> None:
         try:
             await self._open()
-        except RunNotFound:  # the log was lost
+        except errors.RunNotFound:  # the log was lost
             await self._open(base=0)  # creates and fences in one step: in between, an old writer could open it
 
     async def _open(self, base: int | None = None) -> None:
@@ -113,10 +102,12 @@ class DurableRun:
             self._started = msgspec.structs.replace(self._started, began_at=self._recorder.began_at)
             return Replay(events, self._reducer, await self._earlier())
         except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, StaleWriter) or not (steps.is_shutting_down or isinstance(error, StoreUnreachable)):
+            if isinstance(error, errors.StaleWriter) or not (
+                steps.is_shutting_down or isinstance(error, errors.StoreUnreachable)
+            ):
                 raise
             logger.warning("run %s cannot be resumed here: %r", self._ask.run_id, error)
-            raise StaleWriter(self._ask.run_id, self._epoch, self._epoch) from error
+            raise errors.StaleWriter(self._ask.run_id, self._epoch, self._epoch) from error
 
     async def _earlier(self) -> tuple[Message, ...]:
         """The messages of the thread before this run, and the new messages of its ask."""
@@ -145,7 +136,7 @@ class DurableRun:
     async def _write(self, event: e.Event) -> None:
         self._reducer.add(event)
         failure = self._writer.failure
-        if failure is not None and isinstance(failure, LogDataLost):
+        if failure is not None and isinstance(failure, errors.LogDataLost):
             self._lost = failure  # recreate first: followers would receive ends without their starts
         if self._lost is not None:
             self._note_end(event, self._lost.seq + 1)
@@ -153,7 +144,7 @@ class DurableRun:
         try:
             entry = await self._writer.append(event)
             self._note_end(event, entry.seq)
-        except LogDataLost as lost:
+        except errors.LogDataLost as lost:
             self._note_end(event, lost.seq + 1)
             await self._recreate_log(lost)
 
@@ -161,7 +152,7 @@ class DurableRun:
         if type(event) is e.TextEnded:
             self._ended.append((seq, event))
 
-    async def _recreate_log(self, lost: LogDataLost) -> None:
+    async def _recreate_log(self, lost: errors.LogDataLost) -> None:
         """Followers that received the start of a text but not its end receive the end again."""
         self._lost = lost
         if self._reducer.is_calling:
@@ -182,7 +173,7 @@ class DurableRun:
         try:
             entry = await self._writer.append(event)
             self._note_end(event, entry.seq)
-        except LogDataLost as lost:  # the log was lost again
+        except errors.LogDataLost as lost:  # the log was lost again
             await self._recreate_log(lost)
 
     async def _end(self, last: LastEvent) -> None:
@@ -195,9 +186,9 @@ class DurableRun:
                 await self._writer.flush()
                 await self._writer.append(last)
                 return await self._writer.flush()
-            except LogDataLost as lost:
+            except errors.LogDataLost as lost:
                 await self._recreate_log(lost)
-            except StorageFull as full:
+            except errors.StorageFull as full:
                 await self._writer.append(self._failures.read(full))  # for followers: it is stored nowhere
                 raise
 
@@ -232,7 +223,7 @@ async def reclaim_run(threads: Threads, ask: Ask) -> RunClaim | None:
     """Claim a run that another process began; None if it has ended."""
     try:
         return await retry_store(ask, lambda: threads.claim(ask, again=True))
-    except (RunExists, ThreadBusy, ThreadNotFound):
+    except (errors.RunExists, errors.ThreadBusy, errors.ThreadNotFound):
         return None
 
 
@@ -248,8 +239,8 @@ async def retry_store(
         try:
             return await call()
         except Exception as error:
-            is_final = is_outage_only or isinstance(error, RightseatError)
-            if clock() > until or (is_final and not isinstance(error, StoreUnreachable)):
+            is_final = is_outage_only or isinstance(error, errors.RightseatError)
+            if clock() > until or (is_final and not isinstance(error, errors.StoreUnreachable)):
                 raise
             if pause == FIRST_RETRY_DELAY_S:
                 logger.warning("run %s: the store cannot be reached yet: %s", ask.run_id, error)
@@ -263,7 +254,7 @@ async def read_all_entries(log: Log, run_id: str) -> Sequence[Entry]:
     while True:
         try:
             return await log.read(run_id, after)
-        except RunNotFound:
+        except errors.RunNotFound:
             return ()
-        except LogTruncated as gone:
+        except errors.LogTruncated as gone:
             after = gone.resume

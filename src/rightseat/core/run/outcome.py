@@ -10,18 +10,10 @@ from typing import Literal, NamedTuple, Self
 
 import msgspec
 
+from rightseat.core import errors
 from rightseat.core.ask import Ask
 from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Steps
-from rightseat.core.errors import (
-    AgentError,
-    InternalError,
-    ModelError,
-    ResponseTooLong,
-    RightseatError,
-    StaleWriter,
-    TooManyToolCalls,
-)
 from rightseat.core.events import RunFailed, RunFinished, Usage
 from rightseat.core.full_storage import explain_full_storage
 from rightseat.core.stream.reducer import Reducer
@@ -98,10 +90,10 @@ class Outcome:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        if isinstance(error, StaleWriter) or not isinstance(error, Exception | asyncio.CancelledError):
+        if isinstance(error, errors.StaleWriter) or not isinstance(error, Exception | asyncio.CancelledError):
             return False
         if self._steps.is_shutting_down:
-            raise StaleWriter(self._failures.run_id, self._epoch, self._epoch) from error
+            raise errors.StaleWriter(self._failures.run_id, self._epoch, self._epoch) from error
         self.last = self._failures.read(error)
         return True
 
@@ -137,11 +129,11 @@ class FailureRecorder:
         origin = getattr(error, ORIGIN, None) or FailureOrigin(operation, "")
         error = explain_full_storage(error) if isinstance(error, Exception) else error
         source = source_of(error, origin.operation)
-        if isinstance(error, RightseatError):
+        if isinstance(error, errors.RightseatError):
             extra = self._note(RunFailed(error.code, error.message), source, origin)
             logger.warning("run %s failed: %s: %s", run_id, error.code, error.log_message, extra=extra)
             return RunFailed(error.code, error.message)
-        failed = RunFailed(InternalError.code, InternalError(run_id).message)
+        failed = RunFailed(errors.InternalError.code, errors.InternalError(run_id).message)
         logger.error("run %s failed", run_id, exc_info=error, extra=self._note(failed, source, origin))
         return failed
 
@@ -177,11 +169,11 @@ class FailureRecorder:
 def source_of(error: BaseException, operation: RunOperation) -> Source:
     """The class of a `RightseatError` gives its source. Any other exception is attributed to the operation."""
     match error:
-        case ModelError() | ResponseTooLong() | TooManyToolCalls():
+        case errors.ModelError() | errors.ResponseTooLong() | errors.TooManyToolCalls():
             return "model"
-        case AgentError():
+        case errors.AgentError():
             return "agent"
-        case RightseatError():
+        case errors.RightseatError():
             return "tool" if operation == "call_tool" else "runtime"
     sources: dict[RunOperation, Source] = {"run_agent": "agent", "call_model": "model", "call_tool": "tool"}
     return sources.get(operation, "runtime")

@@ -8,20 +8,12 @@ from functools import partial
 
 import msgspec
 
+from rightseat.core import errors
 from rightseat.core.approvals import record_closed, record_decisions
 from rightseat.core.artifacts import Artifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.concurrency import aclosing, run_or_undo, run_to_completion
 from rightseat.core.engine import Engine
-from rightseat.core.errors import (
-    BadRequest,
-    InternalError,
-    RightseatError,
-    RunNotFound,
-    StorageFull,
-    StoreUnreachable,
-    ThreadBusy,
-)
 from rightseat.core.events import RunFinished
 from rightseat.core.full_storage import is_storage_full
 from rightseat.core.log import Log
@@ -77,12 +69,12 @@ class RunStarter:
             record_removed(ask, claim.pending)
         except BaseException as error:
             await run_to_completion(self._abandon(ask, artifact, claim, error))
-            if isinstance(error, RightseatError) or not isinstance(error, Exception):
+            if isinstance(error, errors.RightseatError) or not isinstance(error, Exception):
                 raise
             if is_storage_full(error):
-                raise StorageFull from error
+                raise errors.StorageFull from error
             logger.exception("run %s could not be started", ask.run_id)
-            raise InternalError(ask.run_id) from error
+            raise errors.InternalError(ask.run_id) from error
         return ask
 
     async def settle(self, principal: Principal, thread_id: str | None = None) -> None:
@@ -148,7 +140,7 @@ class RunStarter:
                 if ask.transient:  # the claim stores nothing, so a cancellation leaves nothing
                     return await claiming
                 return await run_or_undo(claiming, partial(self._release_thread, ask, artifact))
-            except ThreadBusy as busy:
+            except errors.ThreadBusy as busy:
                 if clock() < until and await self.is_ending(busy.run_id):
                     await asyncio.sleep(STORE_POLL_INTERVAL_S)
                     continue
@@ -165,7 +157,7 @@ class RunStarter:
                 ended = busy.run_id
 
     async def _wait_for_end(self, run_id: str) -> None:
-        with suppress(RunNotFound):
+        with suppress(errors.RunNotFound):
             async with aclosing(self._log.follow(run_id)) as batches:
                 async for _ in batches:
                     pass
@@ -179,7 +171,7 @@ class RunStarter:
                 await self._release_thread(ask, artifact, claim)
             finally:
                 self._threads.release(ask.run_id, claim.epoch)
-        elif isinstance(error, StoreUnreachable):
+        elif isinstance(error, errors.StoreUnreachable):
             return  # it may have been claimed; recovery then finds it as an orphan
         await self._log.delete((ask.run_id,))
 
@@ -211,9 +203,9 @@ def with_calls(ask: Ask, pending: Sequence[Pending]) -> Ask:
     known = {one.interrupt.id: one for one in pending}
     for answer in ask.answers:
         if answer.interrupt_id not in known:
-            raise BadRequest(f"No open question {answer.interrupt_id!r}: it was answered, or it expired.")
+            raise errors.BadRequest(f"No open question {answer.interrupt_id!r}: it was answered, or it expired.")
     if len({answer.interrupt_id for answer in ask.answers}) < len(ask.answers):
-        raise BadRequest("A question has two answers. Send one answer to each question.")
+        raise errors.BadRequest("A question has two answers. Send one answer to each question.")
     answers = (
         msgspec.structs.replace(
             one,

@@ -13,7 +13,6 @@ from rightseat.core.log import Entry, Position
 from rightseat.core.messages import Message, truncate_messages
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
-from rightseat.core.turns import take_turn
 from rightseat.faces._shared.artifact_links import files_url
 from rightseat.faces._shared.lost_log import read_entries
 from rightseat.faces._shared.queued_start import stream_started
@@ -25,6 +24,7 @@ from rightseat.faces.ai_sdk.history import write_reply_parts, write_ui_messages
 from rightseat.faces.ai_sdk.reply import MessageGroup, find_reply_id, group_messages
 from rightseat.faces.ai_sdk.retraction import drop_retracted
 from rightseat.faces.ai_sdk.turn import plan_turn
+from rightseat.turns import take_turn
 
 STREAM_HEADERS = {
     "content-type": "text/event-stream",

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
-from rightseat.core.turns import take_turn
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.queued_start import start_connected, stream_started
@@ -21,6 +20,7 @@ from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse,
 from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.openai.decoder import ChatRequest, decode, read_ask
 from rightseat.faces.openai.encoder import BodyEncoder, ChunkEncoder
+from rightseat.turns import take_turn
 
 
 class Chat:

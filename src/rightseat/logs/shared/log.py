@@ -13,16 +13,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Self, TypeVar
 
+from rightseat.core import errors
 from rightseat.core.concurrency import aclosing, run_to_completion
-from rightseat.core.errors import (
-    LogTruncated,
-    LogUnreachable,
-    LogWriteFailed,
-    NotConfigured,
-    RightseatError,
-    RunNotFound,
-    StaleWriter,
-)
 from rightseat.core.log import Entry, ImmediateSink, Writer, position
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LogBackend
@@ -83,13 +75,13 @@ class SharedLog:
     @property
     def _sender(self) -> Sender:
         if self._opened is None:
-            raise NotConfigured(NOT_OPEN)
+            raise errors.NotConfigured(NOT_OPEN)
         return self._opened[0]
 
     @property
     def _subscriber(self) -> Subscriber:
         if self._opened is None:
-            raise NotConfigured(NOT_OPEN)
+            raise errors.NotConfigured(NOT_OPEN)
         return self._opened[1]
 
     # Writing
@@ -111,7 +103,7 @@ class SharedLog:
         writer = await run_to_completion(self._claim(run_id, epoch, base))
         try:
             yield writer
-        except StaleWriter as stale:  # the store may detect it before the log does
+        except errors.StaleWriter as stale:  # the store may detect it before the log does
             writer.fail(stale)
             raise
         finally:
@@ -151,21 +143,21 @@ class SharedLog:
         try:
             if writer.failure is None:
                 await self._sender.queue.put_end(writer)
-        except RightseatError as error:
-            if not isinstance(error, StaleWriter):
+        except errors.RightseatError as error:
+            if not isinstance(error, errors.StaleWriter):
                 logger.error("cannot write the end of run %s: %s", run.id, error)
-        if isinstance(writer.failure, StaleWriter):
+        if isinstance(writer.failure, errors.StaleWriter):
             self._release_stale(writer)
         elif run.epoch == writer.epoch:
             run.end()
             self._drop(run)
-        if isinstance(writer.failure, LogWriteFailed):
+        if isinstance(writer.failure, errors.LogWriteFailed):
             self._unfinished_ends.add(writer)
 
     def _release_stale(self, writer: SharedRunWriter) -> None:
         """If another process has claimed the run, local followers continue with that process's records."""
         run = writer.run
-        if isinstance(writer.failure, StaleWriter) and run.epoch == writer.epoch and run.is_written_here:
+        if isinstance(writer.failure, errors.StaleWriter) and run.epoch == writer.epoch and run.is_written_here:
             run.is_written_here = False
             self._follow_elsewhere(run)
 
@@ -251,7 +243,7 @@ class SharedLog:
         before = run.cursor.position
         try:
             page = await self._read_page(run.cursor)
-        except (LogTruncated, RunNotFound) as lost:
+        except (errors.LogTruncated, errors.RunNotFound) as lost:
             return run.fail(lost)
         if run.cursor.position == before and not run.ended and not run.is_written_here:  # else another task did so
             run.feed(page.records)
@@ -312,7 +304,7 @@ class SharedLog:
             except BackendUnavailable as problem:
                 delay = backoff.record_failure(time(), problem)
                 if delay is None:
-                    raise LogUnreachable(str(problem)) from problem
+                    raise errors.LogUnreachable(str(problem)) from problem
                 await asyncio.sleep(delay)
             else:
                 backoff.record_success(time())

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -40,9 +39,7 @@ class Google:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._upstream.aclose()
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:

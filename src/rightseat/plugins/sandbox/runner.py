@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Collection, Mapping
 from pathlib import PurePath
-from types import TracebackType
 from typing import Self
 
 import jsonschema_rs
@@ -48,9 +47,7 @@ class ToolRunner:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._tools.clear()
 
     def allows(self, plugin: Plugin) -> bool:

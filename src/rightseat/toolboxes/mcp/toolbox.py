@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 import mcp_types as types
@@ -43,9 +42,7 @@ class McpToolbox:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         servers = ([self._main] if self._main else []) + list(self._others.values())
         await asyncio.gather(*(server.close() for server in servers))
 

@@ -14,7 +14,6 @@ from rightseat.core.errors import AgentNotFound, LimitExceeded
 from rightseat.core.events import RunFailed, RunStarted
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Thread
-from rightseat.core.turns import take_turn
 from rightseat.faces._shared import files
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.pieces_response import PiecesResponse, begin_pieces
@@ -29,6 +28,7 @@ from rightseat.faces.copilotkit.current.stored_events import (
     parse_last_event_id,
     split_runs,
 )
+from rightseat.turns import take_turn
 from rightseat.wire.agui import AguiEncoder, RunInput, Version, read_ask, read_input
 
 EVENTS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}

@@ -19,7 +19,6 @@ from rightseat.core.errors import ThreadBusy
 from rightseat.core.ids import new_id
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
-from rightseat.core.turns import take_turn
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.queued_start import start_connected, stream_started
@@ -37,6 +36,7 @@ from rightseat.faces.openai.responses.response_history import HistoryFinder, Res
 from rightseat.faces.openai.responses.response_plan import ResponsePlan
 from rightseat.faces.openai.responses.response_record import ResponseRecord
 from rightseat.faces.openai.responses.response_store import ResponseStore, write_artifact
+from rightseat.turns import take_turn
 
 NOT_DURABLE = (
     "`background` needs a durable agent, so that the response survives a restart: write `durable: true` for the agent "

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rightseat.core.turns import MAX_REST_S, TURNS, Turns, take_turn
+from rightseat.turns import MAX_REST_S, TURNS, Turns, take_turn
 from tests.conditions import settle
 
 PIECE_S = 0.05
