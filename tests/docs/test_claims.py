@@ -23,6 +23,7 @@ PERFORMANCE = ROOT / "docs" / "explanation" / "performance.md"
 
 PROTOCOLS = {
     "ai_sdk": "AI SDK|useChat",
+    "anthropic": "Anthropic's (API|Messages)|Claude Code",
     "copilotkit": "CopilotKit",
     "mcp": "MCP",
     "openai": "OpenAI",
@@ -61,7 +62,20 @@ KEYS_OF_OTHERS = {
         "parallel_tool_calls",
         "resume",
     ),
-    *("available", "complete", "context", "depth", "format", "grant", "kept", "runner", "running", "source", "status"),
+    *(
+        "available",
+        "complete",
+        "context",
+        "depth",
+        "display",
+        "format",
+        "grant",
+        "kept",
+        "runner",
+        "running",
+        "source",
+        "status",
+    ),
     *("store", "stream", "streams", "tool_choice", "truncation"),
 }
 """Keys of requests, responses, plugins, charts and other programs that are written like keys of the configuration."""
@@ -83,7 +97,7 @@ def cells(text: str) -> Iterator[list[str]]:
     """The rows of tables, without the heads."""
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         for line in table.splitlines()[2:]:
-            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+            yield [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
 
 
 def claims() -> Iterator[tuple[str, str]]:

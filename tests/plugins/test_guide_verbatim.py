@@ -17,7 +17,7 @@ from rightseat.plugins.scope import Scope
 from rightseat.plugins.selection import FlowSearch, suggest_flows
 from rightseat.plugins.testing.cases import MockExchange
 from rightseat.plugins.testing.mocks import ScriptedModelCaller
-from tests.plugins.flows.playing import Play
+from tests.plugins.flows.playing import Play, flow_of, speak
 from tests.plugins.loading.sample import codes, load
 
 SAMPLES = Path(__file__).parents[1] / "recordings" / "eulercopilot-2024"
@@ -180,3 +180,12 @@ async def test_the_descriptions_of_the_image_sample_reach_the_model() -> None:
     assert play.problems == []
     assert api in play.model_caller.prompts[1]
     assert json.loads(field) in play.model_caller.prompts[1]
+
+
+async def test_the_prompt_of_the_sample_reaches_the_model_word_for_word() -> None:
+    system, _, user = sample("prompt.txt").partition("\n\n\n")
+    flow = flow_of(speak("start", user, system_prompt=system), answer="none")
+    play = await Play(flow, {"start": "# 8月22日至8月24日天气分析报告"}, [], Scope("天气")).run()
+
+    assert play.problems == []
+    assert play.model_caller.prompts == [system, user]

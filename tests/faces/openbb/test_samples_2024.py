@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx2
 
+from rightseat import app as application
+from rightseat import config
 from rightseat.core.errors import ModelUnreachable
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conftest import Serve
@@ -136,6 +138,41 @@ async def test_the_price_of_aapl_is_read_from_its_widget_and_sent_to_the_user(se
     assert {name for name, _ in second} == {"copilotMessageChunk"}
     assert text_of(second) == said
     assert "233.85" in str(model.prompts[1].messages)
+
+
+async def test_the_printed_call_is_sent_for_its_widget(serve: Serve) -> None:
+    printed = json.loads((SAMPLES / "call.txt").read_text().partition("\ndata: ")[2])
+
+    async with serve(app(ScriptedModel([calls("read_Stock_Price_Quote_Widget")]))) as url:
+        ((name, call),) = await ask(url, QUESTION | sample("widgets"))
+
+    assert name == "copilotFunctionCall"
+    assert call.keys() - printed.keys() == {"extra_state"}
+    assert printed.items() <= call.items()
+
+
+async def test_the_chunks_of_the_price_are_sent_to_the_byte(serve: Serve) -> None:
+    printed = (SAMPLES / "price-chunks.txt").read_text()
+    pieces = [json.loads(line)["delta"] for line in re.findall(r"^data: (.*)", printed, re.MULTILINE)]
+
+    async with serve(app(ScriptedModel([says(*pieces)]))) as url:
+        answer = await post(url, sample("aapl-second"))
+
+    assert answer.text.replace("\r\n", "\n").strip() == printed.strip()
+
+
+async def test_the_printed_description_is_made_of_five_lines(serve: Serve) -> None:
+    """Its two addresses are placeholders, and `hasDocuments` is of a later description of the same year."""
+    wanted = sample("copilots")["example_copilot"]
+    offer = {"name": wanted["name"], "description": wanted["description"], "image": "https://example.com/logo.png"}
+    agents = json.dumps({"example_copilot": offer})
+    read = config.parse(f"agents: {{example_copilot: {{}}}}\nfaces: [{{type: openbb, agents: {agents}}}]", environ={})
+
+    async with serve(application.build(read)) as url, httpx2.AsyncClient() as client:
+        descriptor = (await client.get(f"{url}/copilots.json")).json()
+
+    addresses = {"image": offer["image"], "endpoints": {"query": f"{url}/v1/query"}}
+    assert descriptor == {"example_copilot": wanted | addresses | {"hasDocuments": False}}
 
 
 async def test_a_failure_is_sent_in_an_event_that_clients_of_2024_know(serve: Serve) -> None:
