@@ -1,7 +1,8 @@
 """Converts the events of a run to the deltas of one completion message.
 
 A run may have several model responses with server-side tool calls between them. The client receives their text as one
-message, and the calls of its own tools. Other facts become warnings.
+message, and the calls of its own tools. Other facts become warnings. With `shows_reasoning`, reasoning is part of the
+text.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -44,7 +45,7 @@ from rightseat.faces.openai.errors import ErrorResponse
 from rightseat.faces.openai.warnings import describe_warning
 
 TEXT_SEPARATOR = "\n\n"
-"""Between the texts of two model responses."""
+"""Between the texts of two model responses, and between reasoning and text."""
 
 REASONS: dict[StopReason, str] = {
     "stop": "stop",
@@ -104,12 +105,13 @@ class DeltaReader:
     __slots__ = (
         "_calls",
         "_cut",
-        "_last_text_response",
+        "_last_content",
         "_logprobs",
         "_offered",
         "_reason",
         "_response_count",
         "_server_calls",
+        "_shows_reasoning",
         "_unknown",
         "_wants_logprobs",
         "streaming_id",
@@ -117,7 +119,14 @@ class DeltaReader:
         "warnings",
     )
 
-    def __init__(self, offered: Collection[str], warnings: list[str], *, wants_logprobs: bool = False) -> None:
+    def __init__(
+        self,
+        offered: Collection[str],
+        warnings: list[str],
+        *,
+        wants_logprobs: bool = False,
+        shows_reasoning: bool = False,
+    ) -> None:
         self.warnings = warnings
         self.usage: Usage | None = None  # None if the model does not report it
         self.streaming_id: str | None = None
@@ -128,10 +137,11 @@ class DeltaReader:
         self._server_calls: dict[str, str] = {}  # server-side calls: id → tool
         self._unknown: list[str] = []  # unknown tools that were called in the last response
         self._response_count = 0
-        self._last_text_response: int | None = None  # number of the response that last sent text
+        self._last_content: tuple[type[Event], int] | None = None  # what was last sent as content, of which response
         self._reason: StopReason = "stop"
         self._wants_logprobs = wants_logprobs
         self._logprobs: JsonValue = None
+        self._shows_reasoning = shows_reasoning
 
     def feed(self, events: Iterable[Event]) -> Iterator[OutputDelta]:
         for event in events:
@@ -142,6 +152,8 @@ class DeltaReader:
             case TextDelta(message_id=id, text=text):
                 return self._add_text(id, text)
             case ReasoningDelta(text=text):
+                if self._shows_reasoning:
+                    return (ContentDelta(self._separate(text, ReasoningDelta)),)
                 return (ReasoningContent(text),)
             case ToolCallStarted():
                 return self._begin_call(event)
@@ -158,7 +170,7 @@ class DeltaReader:
                 self._note(name, value)
             case RunFinished():
                 return (self._finish(event),)
-            case RunFailed(code=GuardDenied.code, message=message) if self._last_text_response is not None:
+            case RunFailed(code=GuardDenied.code, message=message) if self._last_content is not None:
                 self.warnings.append(message)
                 return (Finish(REASONS["filtered"]),)
             case RunFailed(code=code, message=message):
@@ -176,12 +188,15 @@ class DeltaReader:
         return ()
 
     def _add_text(self, id: str, text: str) -> Iterable[OutputDelta]:
-        if self._last_text_response is not None and self._last_text_response < self._response_count:
-            text = TEXT_SEPARATOR + text
-        self._last_text_response = self._response_count
+        text = self._separate(text, TextDelta)
         self.streaming_id = None if self._wants_logprobs else id
         logprobs, self._logprobs = self._logprobs, None
         return (ContentDelta(text, logprobs),)
+
+    def _separate(self, text: str, kind: type[Event]) -> str:
+        """Start a paragraph if the last content was of another kind or response."""
+        last, self._last_content = self._last_content, (kind, self._response_count)
+        return text if last in (None, self._last_content) else TEXT_SEPARATOR + text
 
     def _begin_call(self, event: ToolCallStarted) -> Iterable[OutputDelta]:
         if event.name not in self._offered:
