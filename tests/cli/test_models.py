@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import httpx2
 import pytest
 
 from tests.cli.conftest import Run
+from tests.conditions import is_listening, wait_until
 from tests.models.completion.backends.test_process import STAND_IN, is_running
 from tests.models.completion.test_gguf import WHOLE, head
 
@@ -75,15 +77,16 @@ def test_serve_needs_only_a_gguf_file(model: Path) -> None:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[str]:
-    """The address of a `rightseat serve` whose model is loaded."""
+def serving(*arguments: str, loads: bool = True) -> Iterator[str]:
+    """The address of a `rightseat serve`, whose model is loaded if it `loads` one."""
     command = [sys.executable, "-m", "rightseat", "serve", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
             url = next(line for line in process.stdout if "serves" in line).split()[1].removesuffix("/copilotkit")
-            next(line for line in process.stderr if "is loaded" in line)
+            if loads:
+                next(line for line in process.stderr if "is loaded" in line)
             yield url
         finally:
             process.send_signal(signal.SIGTERM)
@@ -112,6 +115,29 @@ def test_the_documented_curl_commands_work_as_printed(model: Path, sample: str, 
     assert message["content"] == (None if called else spoken)
     assert len(body["warnings"]) == 1
     assert body["system_fingerprint"].startswith("fp_")
+
+
+@contextmanager
+def running_llama_server(model: Path) -> Iterator[str]:
+    """The address of a server that stands in for one that runs already."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    arguments = ["-m", str(model), "--host", "127.0.0.1", "--port", str(port), "-np", "1"]
+    with subprocess.Popen([sys.executable, str(STAND_IN), *arguments]) as process:
+        try:
+            wait_until(lambda: is_listening(port))
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def test_serve_uses_a_llama_server_that_runs_already(model: Path) -> None:
+    model.with_name("answer").write_text("Good morning.")
+    with running_llama_server(model) as endpoint, serving("--endpoint", endpoint, loads=False) as url:
+        answer = httpx2.post(f"{url}/v1/chat/completions", content=b'{"messages": [{"role": "user", "content": "Hi"}]}')
+
+    assert answer.json()["choices"][0]["message"]["content"] == "Good morning."
 
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -158,6 +184,9 @@ def test_a_server_with_a_configuration_file_accepts_only_json_bodies(model: Path
     [
         (["--model", "none.gguf"], "There is no file none.gguf. --model expects a GGUF file."),
         (["--model", "small.gguf", "--config", "x.yaml"], "Use either --config or --model."),
+        (["--endpoint", "localhost:1", "--config", "x.yaml"], "Use either --config or --endpoint."),
+        (["--endpoint", "localhost:1", "--model", "small.gguf"], "Use either --model or --endpoint"),
+        (["--endpoint", "localhost:1"], "--endpoint: the address should begin with http://"),
         (["--model", "small.gguf", "--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"),
     ],
 )

@@ -10,9 +10,15 @@ class ServeOptions:
 
     path: Path | None
     model: Path | None
+    endpoint: str | None
     host: str | None
     port: int | None
     access_log: bool
     tls_self_signed: bool
     edit: bool = False
     is_worker: bool = False
+
+    @property
+    def is_without_file(self) -> bool:
+        """Whether options name the model, so that no configuration file is read."""
+        return self.model is not None or self.endpoint is not None

@@ -41,7 +41,7 @@ MAX_UNSENT_BYTES = 65536  # in the kernel for one client; beyond them its run is
 
 
 def load_config(options: ServeOptions) -> Config:
-    config = override_address(choose_config(options.path, options.model), options.host, options.port)
+    config = override_address(choose_config(options), options.host, options.port)
     if refusal := explain_missing_auth(config):
         raise ConfigError(refusal)
     return allow_editing(config) if options.edit else config
@@ -58,7 +58,7 @@ def serve(
     setup.set_up_logging(access=access_log, runs=True, form=telemetry.log_format, level=telemetry.log_level)
     assembly = app.assemble(config, is_worker=options.is_worker)
     served: ASGIApp = app.application(assembly, config.server)
-    if options.model is not None and config.server.is_local:
+    if options.is_without_file and config.server.is_local:
         served = UntypedJson(served, openai_path(config))
     files = self_signed(config.server) if options.tls_self_signed else {}
     with listener or listen(config.server) as bound:
@@ -93,7 +93,7 @@ def prepare_setup(
     """
     own_server = assembly.own_server
     has_console = {"console", "operator"} <= {face.type for face in config.faces}
-    if own_server is None or config.path is not None or options.model is not None or not has_console:
+    if own_server is None or config.path is not None or options.is_without_file or not has_console:
         return
     if config.server.is_local:
         own_server.setup_code = SetupCode()
@@ -110,14 +110,18 @@ def start_again() -> None:
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  # our own arguments, no shell
 
 
-def choose_config(path: Path | None, model: Path | None) -> Config:
-    if model is None:
+def choose_config(options: ServeOptions) -> Config:
+    path, model, endpoint = options.path, options.model, options.endpoint
+    if model is not None and endpoint is not None:
+        raise ConfigError("Use either --model or --endpoint: a file to start a llama-server with, or a running one.")
+    if not options.is_without_file:
         return setup.load(path)
+    option, key = ("--endpoint", "backend.url") if model is None else ("--model", "backend.model")
     if path is not None:
-        raise ConfigError(f"Use either --config or --model. In {path}, set the model file as `backend.model`.")
+        raise ConfigError(f"Use either --config or {option}. In {path}, the option is `{key}`.")
     if Path(FILE).exists():
-        click.echo(f"Ignoring ./{FILE} because of --model.", err=True)
-    return setup.load_model(model)
+        click.echo(f"Ignoring ./{FILE} because of {option}.", err=True)
+    return setup.load_endpoint(endpoint or "") if model is None else setup.load_model(model)
 
 
 def allow_editing(config: Config) -> Config:

@@ -11,6 +11,7 @@ import click
 from rightseat import config
 from rightseat.config import Config, ConfiguredPart
 from rightseat.core.errors import ConfigError
+from rightseat.egress.request import parse_base_url
 from rightseat.telemetry.logs import FORMATTERS, ContextFilter, OutageFilter
 
 file_option = click.option(
@@ -28,8 +29,20 @@ def load_model(file: Path) -> Config:
     """The configuration for a model file alone: one agent with that model, at the default paths."""
     if not file.is_file():
         raise ConfigError(f"There is no file {file}. --model expects a GGUF file.")
-    model = {"type": "completion", "backend": {"model": str(file.absolute())}}
-    return config.parse(json.dumps({"models": {"default": model}}))
+    return parse_backend({"model": str(file.absolute())})
+
+
+def load_endpoint(url: str) -> Config:
+    """The configuration for a running llama-server alone."""
+    try:
+        parse_base_url(url)
+    except ValueError as error:
+        raise ConfigError(f"--endpoint: {error}.") from None
+    return parse_backend({"url": url})
+
+
+def parse_backend(backend: dict[str, str]) -> Config:
+    return config.parse(json.dumps({"models": {"default": {"type": "completion", "backend": backend}}}))
 
 
 def describe_store(part: ConfiguredPart) -> str:

@@ -351,3 +351,27 @@ async def test_a_stream_ends_with_the_warning_about_a_call_that_was_cut_off(serv
     last = chunks(answer.content)[-1]
     assert last["choices"][0]["finish_reason"] == "length"
     assert last["warnings"][0].startswith("The call of 'search' was cut off")
+
+
+async def test_reasoning_may_be_a_part_of_the_content(serve: Serve) -> None:
+    said: ScriptedResponse = [ReasoningChunk("Hm. "), ReasoningChunk("Yes."), TextChunk("It "), TextChunk("is.")]
+    async with serve(app(runtime(said), reasoning="content")) as url:
+        whole = (await post(url)).json()["choices"][0]["message"]
+        streamed = put_together(deltas((await post(url, stream=True)).content))
+
+    assert whole["content"] == "Hm. Yes.\n\nIt is."
+    assert "reasoning_content" not in whole
+    assert (streamed["content"], streamed["reasoning_content"]) == ("Hm. Yes.\n\nIt is.", "")
+
+
+async def test_the_thought_of_the_generic_style_may_be_beside_its_calls(serve: Serve) -> None:
+    tool = {"type": "function", "function": {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}}}
+    async with (
+        Completion(Player(generic("", [("search", {"q": "x"})])), style="generic") as model,
+        serve(app(runtime(model), reasoning="content")) as url,
+    ):
+        message = (await post(url, tools=[tool])).json()["choices"][0]["message"]
+
+    assert message["content"] == "Let me see."
+    assert [call["function"]["name"] for call in message["tool_calls"]] == ["search"]
+    assert "reasoning_content" not in message

@@ -250,18 +250,34 @@ async def test_the_prompt_for_llama_asks_for_function_tags(template: str, style:
     assert request.stop[-1:] == ("<|eom_id|>",)
 
 
-def test_a_tool_whose_type_is_none_of_json_schemas_is_left_out_and_named() -> None:
-    """As some pages print the builtin tools."""
-    search = Tool(
-        "brave_search",
-        "Executes a web search with Brave.",
-        {"type": "object", "properties": {"code": {"type": "query"}}, "required": ["query"]},
-    )
+PRINTED: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {"code": {"type": "query"}},
+    "required": ["query"],
+}
 
-    made = plan("llama-3.1", tools=(search, WEATHER))
+
+@pytest.mark.parametrize("name", ["brave_search", "wolfram_alpha"])
+@pytest.mark.parametrize("style", ["llama-3.1", "llama-3.1-functions", "forced-hermes"])
+def test_a_builtin_tool_as_the_documentation_prints_it_takes_a_query(name: str, style: str) -> None:
+    made = plan(style, tools=(Tool(name, "", PRINTED), WEATHER))
+
+    assert [tool.name for tool in made.tools] == [name, "get_weather"]
+    assert made.tools[0].parameters == {
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+    }
+    assert list(made.warnings) == [
+        f"The parameters of the tool '{name}' are not a JSON Schema; it is offered with `query`, a string."
+    ]
+
+
+def test_a_tool_whose_type_is_none_of_json_schemas_is_left_out_and_named() -> None:
+    made = plan("llama-3.1", tools=(Tool("my_search", "", PRINTED), WEATHER))
 
     assert [tool.name for tool in made.tools] == ["get_weather"]
-    assert "'brave_search' was dropped" in made.warnings[0]
+    assert "'my_search' was dropped" in made.warnings[0]
 
 
 def test_a_prompt_that_is_too_long_names_the_longest_tool() -> None:

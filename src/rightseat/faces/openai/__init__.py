@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
@@ -42,6 +43,9 @@ class Options(BaseModel):
     """Request headers that are forwarded to hooks, tools and agents."""
     max_body_mb: float = Field(default=16.0, gt=0)
     """The largest request body, including images."""
+    reasoning: Literal["reasoning_content", "content"] = "reasoning_content"
+    """Where a chat completion has the model's reasoning: in a field of its own, or before the text in `content`, for
+    clients that show nothing else."""
     transcription: Transcription | None = None
     """The server that transcribes recordings. Unset: they are rejected."""
     reasoning_key: StatePath = Path("reasoning.key")
@@ -60,7 +64,14 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, fingerprint: str
     router = APIRouter()
     since = int(time.time())
     names, max_bytes = ModelNames(runtime, options.models, auth, fingerprint), int(options.max_body_mb * 2**20)
-    chat = Chat(runtime, names, headers=options.headers, keep_alive=options.keep_alive, path=options.path)
+    chat = Chat(
+        runtime,
+        names,
+        headers=options.headers,
+        keep_alive=options.keep_alive,
+        path=options.path,
+        shows_reasoning=options.reasoning == "content",
+    )
 
     def add(path: str, method: str, endpoint: BodyHandler, *, forms: bool = False) -> None:
         handler = make_handler(endpoint, max_bytes, forms=forms)

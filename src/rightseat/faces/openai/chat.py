@@ -24,21 +24,33 @@ from rightseat.turns import take_turn
 
 
 class Chat:
-    """`headers` are forwarded. `path` is that of the face, below which files are served."""
+    """`headers` are forwarded. `path` is that of the face, below which files are served.
+
+    `shows_reasoning`: reasoning is part of the content.
+    """
 
     def __init__(
-        self, runtime: Runtime, names: ModelNames, *, headers: Sequence[str], keep_alive: float, path: str
+        self,
+        runtime: Runtime,
+        names: ModelNames,
+        *,
+        headers: Sequence[str],
+        keep_alive: float,
+        path: str,
+        shows_reasoning: bool = False,
     ) -> None:
         self._runtime = runtime
         self._names = names
         self._headers = headers
         self._keep_alive = keep_alive
         self._path = path
+        self._shows_reasoning = shows_reasoning
 
     async def complete(self, body: bytes, http: Request, principal: Principal) -> Response:
         """Raises a `RightseatError` for an invalid request."""
         request = decode(body)
         await take_turn()
+        request.shows_reasoning = self._shows_reasoning
         name = request.model = self._names.resolve(request.body.model, principal, request.warnings)
         request.fingerprint = self._names.fingerprint(name)
         headers = {one: value for one in self._headers if (value := http.headers.get(one)) is not None}

@@ -95,13 +95,14 @@ class ChatRequest:
     """The body, and what the face itself needs. `warnings` name ignored fields.
 
     `model` is the agent or model that runs, which need not be the one of the body; `fingerprint` is that of its
-    configuration.
+    configuration. `shows_reasoning`: reasoning is part of the content.
     """
 
     body: ChatBody
     warnings: list[str] = field(default_factory=list)
     model: str = ""
     fingerprint: str = ""
+    shows_reasoning: bool = False
 
     @property
     def wants_usage(self) -> bool:

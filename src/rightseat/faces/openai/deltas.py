@@ -1,7 +1,8 @@
 """Converts the events of a run to the deltas of one completion message.
 
 A run may have several model responses with server-side tool calls between them. The client receives their text as one
-message, and the calls of its own tools. Other facts become warnings.
+message, and the calls of its own tools. Other facts become warnings. With `shows_reasoning`, reasoning is part of the
+text.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -17,7 +18,7 @@ from rightseat.faces._shared.run_warnings import describe_warning
 from rightseat.faces.openai.errors import ErrorResponse
 
 TEXT_SEPARATOR = "\n\n"
-"""Between the texts of two model responses."""
+"""Between the texts of two model responses, and between reasoning and text."""
 
 REASONS: dict[e.StopReason, str] = {
     "stop": "stop",
@@ -77,12 +78,13 @@ class DeltaReader:
     __slots__ = (
         "_calls",
         "_cut",
-        "_last_text_response",
+        "_last_content",
         "_logprobs",
         "_offered",
         "_reason",
         "_response_count",
         "_server_calls",
+        "_shows_reasoning",
         "_unknown",
         "_wants_logprobs",
         "streaming_id",
@@ -90,7 +92,14 @@ class DeltaReader:
         "warnings",
     )
 
-    def __init__(self, offered: Collection[str], warnings: list[str], *, wants_logprobs: bool = False) -> None:
+    def __init__(
+        self,
+        offered: Collection[str],
+        warnings: list[str],
+        *,
+        wants_logprobs: bool = False,
+        shows_reasoning: bool = False,
+    ) -> None:
         self.warnings = warnings
         self.usage: e.Usage | None = None  # None if the model does not report it
         self.streaming_id: str | None = None
@@ -101,10 +110,11 @@ class DeltaReader:
         self._server_calls: dict[str, str] = {}  # server-side calls: id → tool
         self._unknown: list[str] = []  # unknown tools that were called in the last response
         self._response_count = 0
-        self._last_text_response: int | None = None  # number of the response that last sent text
+        self._last_content: tuple[type[e.Event], int] | None = None  # what was last sent as content, of which response
         self._reason: e.StopReason = "stop"
         self._wants_logprobs = wants_logprobs
         self._logprobs: JsonValue = None
+        self._shows_reasoning = shows_reasoning
 
     def feed(self, events: Iterable[e.Event]) -> Iterator[OutputDelta]:
         for event in events:
@@ -115,6 +125,8 @@ class DeltaReader:
             case e.TextDelta(message_id=id, text=text):
                 return self._add_text(id, text)
             case e.ReasoningDelta(text=text):
+                if self._shows_reasoning:
+                    return (ContentDelta(self._separate(text, e.ReasoningDelta)),)
                 return (ReasoningContent(text),)
             case e.ToolCallStarted():
                 return self._begin_call(event)
@@ -131,7 +143,7 @@ class DeltaReader:
                 self._note(name, value)
             case e.RunFinished():
                 return (self._finish(event),)
-            case e.RunFailed(code=GuardDenied.code, message=message) if self._last_text_response is not None:
+            case e.RunFailed(code=GuardDenied.code, message=message) if self._last_content is not None:
                 self.warnings.append(message)
                 return (Finish(REASONS["filtered"]),)
             case e.RunFailed(code=code, message=message):
@@ -151,12 +163,15 @@ class DeltaReader:
         return ()
 
     def _add_text(self, id: str, text: str) -> Iterable[OutputDelta]:
-        if self._last_text_response is not None and self._last_text_response < self._response_count:
-            text = TEXT_SEPARATOR + text
-        self._last_text_response = self._response_count
+        text = self._separate(text, e.TextDelta)
         self.streaming_id = None if self._wants_logprobs else id
         logprobs, self._logprobs = self._logprobs, None
         return (ContentDelta(text, logprobs),)
+
+    def _separate(self, text: str, kind: type[e.Event]) -> str:
+        """Start a paragraph if the last content was of another kind or response."""
+        last, self._last_content = self._last_content, (kind, self._response_count)
+        return text if last in (None, self._last_content) else TEXT_SEPARATOR + text
 
     def _begin_call(self, event: e.ToolCallStarted) -> Iterable[OutputDelta]:
         if event.name not in self._offered:

@@ -43,7 +43,10 @@ class CompletionEncoder:
         self.fingerprint = request.fingerprint
         self.wants_logprobs = bool(request.body.logprobs)
         self.pieces = DeltaReader(
-            [tool.name for tool in ask.tools], request.warnings, wants_logprobs=self.wants_logprobs
+            [tool.name for tool in ask.tools],
+            request.warnings,
+            wants_logprobs=self.wants_logprobs,
+            shows_reasoning=request.shows_reasoning,
         )
         self.failure: ErrorResponse | None = None
         self.reported = False  # whether there were any logprobs

@@ -13,6 +13,7 @@ from rightseat.core.errors import BadRequest, ContextTooLong, SchemaNotSupported
 from rightseat.core.tools import Tool
 from rightseat.models.completion.grammar.nodes import Node
 from rightseat.models.completion.grammar.schema import GrammarBuilder
+from rightseat.models.completion.styles import llama_31
 from rightseat.models.completion.styles.style import Style
 from rightseat.models.completion.styles.tool_prompts import format_json_tools
 
@@ -30,6 +31,7 @@ class SupportedTools:
 
 def select_tools(tools: Sequence[Tool], choice: ToolChoice, style: Style, builder: GrammarBuilder) -> SupportedTools:
     check(tools, choice)
+    tools, corrected = llama_31.correct_builtin_tools(tools)
     calls: dict[str, Node] = {}
     rejected: dict[str, SchemaNotSupported] = {}
     for tool in tools:
@@ -42,7 +44,7 @@ def select_tools(tools: Sequence[Tool], choice: ToolChoice, style: Style, builde
         raise rejected[choice.name]
     if rejected and not calls:
         raise next(iter(rejected.values()))
-    warnings = [f"The tool {name!r} was dropped: {error}" for name, error in rejected.items()]
+    warnings = [*corrected, *(f"The tool {name!r} was dropped: {error}" for name, error in rejected.items())]
     return SupportedTools([tool for tool in tools if tool.name in calls], calls, warnings)
 
 

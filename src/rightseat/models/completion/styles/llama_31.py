@@ -4,9 +4,11 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rightseat.core.tools import Tool
+from rightseat.core.types import JsonValue
 from rightseat.models.completion.backend import Trigger
 from rightseat.models.completion.grammar.nodes import Chars, Choice, Concat, LiteralText, Node, Until
 from rightseat.models.completion.grammar.schema import GrammarBuilder
@@ -26,6 +28,10 @@ from rightseat.models.completion.styles.style import Style
 TAG = "<|python_tag|>"
 LONGEST_NAME = 128  # characters, as in `offered`
 ARGUMENT = {"ipython": "code", "brave_search": "query", "wolfram_alpha": "query"}
+PRINTED = {"type": "object", "properties": {"code": {"type": "query"}}, "required": ["query"]}
+"""The parameters of two built-in tools in llama.cpp's documentation, which are no JSON Schema."""
+
+QUERY: dict[str, JsonValue] = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 CUSTOM = EnvelopedCall(mark="", arguments="parameters")
 FUNCTION = NamedCall(mark="<function=", then=">", close="</function>")
 
@@ -33,6 +39,16 @@ FUNCTION = NamedCall(mark="<function=", then=">", close="</function>")
 def is_builtin(tool: Tool) -> bool:
     properties = tool.parameters.get("properties")
     return tool.name in ARGUMENT and isinstance(properties, dict) and list(properties) == [ARGUMENT[tool.name]]
+
+
+def correct_builtin_tools(tools: Sequence[Tool]) -> tuple[Sequence[Tool], Sequence[str]]:
+    """Give built-in tools that are declared as `PRINTED` the parameter that Llama calls them with, and warn."""
+    printed = [tool.name for tool in tools if ARGUMENT.get(tool.name) == "query" and tool.parameters == PRINTED]
+    corrected = [replace(tool, parameters=QUERY) if tool.name in printed else tool for tool in tools]
+    return corrected, [
+        f"The parameters of the tool {name!r} are not a JSON Schema; it is offered with `query`, a string."
+        for name in printed
+    ]
 
 
 def extras(tools: Sequence[Tool]) -> tuple[Sequence[Tool], dict[str, Any]]:
