@@ -43,6 +43,7 @@ WHOLE = (
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(gate)
+    gate.take_files_in_order(config)
     profiles.load_settings()
     default: httpx2.Timeout = inspect.signature(httpx2.AsyncClient).parameters["timeout"].default
     default.connect = default.read = default.write = default.pool = CLIENT_TIMEOUT_S

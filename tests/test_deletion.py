@@ -184,6 +184,14 @@ both_at_night = pytest.mark.parametrize(
     "durable", ["durable", pytest.param("local", marks=pytest.mark.night)], indirect=True
 )
 
+# Each of the two tests with commands and a server that runs takes one of the stores by day.
+on_sqlite_by_day = pytest.mark.parametrize(
+    "kept", ["sqlite", pytest.param("fleet", marks=pytest.mark.night)], indirect=True
+)
+on_a_fleet_by_day = pytest.mark.parametrize(
+    "kept", [pytest.param("sqlite", marks=pytest.mark.night), "fleet"], indirect=True
+)
+
 
 async def converse(kept: Kept, runtime: Runtime, thread_id: str = "t") -> None:
     """A question, a call that is approved, an answer, a state, a name and a file."""
@@ -276,6 +284,7 @@ async def commands(kept: Kept) -> AsyncIterator[Command]:
         assert await process.wait() == 0
 
 
+@on_sqlite_by_day
 @both_at_night
 async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: Kept, durable: bool) -> None:
     export, feedback = kept.folder.parent / "alice.zip", FeedbackFile(kept.folder / "openbb-feedback.jsonl")
@@ -310,6 +319,7 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
     assert export.stat().st_mode & 0o777 == 0o600
 
 
+@on_a_fleet_by_day
 @both_at_night
 async def test_a_thread_can_be_listed_exported_and_deleted_while_the_server_runs(kept: Kept, durable: bool) -> None:
     async with (

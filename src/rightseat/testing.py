@@ -3,27 +3,9 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import assert_never
 
-from rightseat.core.events import (
-    Event,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
 from rightseat.limits.model_doubles import PROCESS_DOUBLES
 
@@ -83,19 +65,19 @@ def forbid_models() -> Iterator[None]:
         PROCESS_DOUBLES.is_forbidden = before
 
 
-def check_order(events: Iterable[Event]) -> None:
+def check_order(events: Iterable[e.Event]) -> None:
     """Check all events of a run against the first three rules of `core.events`. Raises `AssertionError`."""
     first, *between = events
-    _check(isinstance(first, RunStarted), f"a run begins with {first}")
+    _check(isinstance(first, e.RunStarted), f"a run begins with {first}")
     _check(bool(between), "a run has no end")
     last = between.pop()
-    _check(isinstance(last, RunFinished | RunFailed), f"a run ends with {last}")
+    _check(isinstance(last, e.RunFinished | e.RunFailed), f"a run ends with {last}")
     for event in between:
-        _check(not isinstance(event, RunStarted | RunFinished | RunFailed), f"{event} in the middle of a run")
+        _check(not isinstance(event, e.RunStarted | e.RunFinished | e.RunFailed), f"{event} in the middle of a run")
     check_pairs(between)
 
 
-def check_pairs(events: Iterable[Event]) -> None:
+def check_pairs(events: Iterable[e.Event]) -> None:
     """Check rules 2 and 3 only: for the events of an agent, before the runtime adds the first and the last one."""
     pairs = _Pairs()
     for event in events:
@@ -111,43 +93,47 @@ class _Pairs:
         self._ended: set[tuple[str, str]] = set()
         self._steps: Counter[str] = Counter()
 
-    def add(self, event: Event) -> None:
+    def add(self, event: e.Event) -> None:
         match event:
-            case TextStarted(message_id=id):
+            case e.TextStarted(message_id=id):
                 self._start("text", id)
-            case ReasoningStarted(message_id=id):
+            case e.ReasoningStarted(message_id=id):
                 self._start("reasoning", id)
-            case ToolCallStarted(call_id=id):
+            case e.ToolCallStarted(call_id=id):
                 self._start("call", id)
-            case TextDelta(message_id=id):
+            case e.TextDelta(message_id=id):
                 _check(("text", id) in self._open, f"{event} of a text that is not open")
-            case ReasoningDelta(message_id=id):
+            case e.ReasoningDelta(message_id=id):
                 _check(("reasoning", id) in self._open, f"{event} of reasoning that is not open")
-            case ToolCallDelta(call_id=id):
+            case e.ToolCallDelta(call_id=id):
                 _check(("call", id) in self._open, f"{event} of a call that is not open")
-            case TextEnded(message_id=id):
+            case e.TextEnded(message_id=id):
                 self._end("text", id)
-            case ReasoningEnded(message_id=id):
+            case e.ReasoningEnded(message_id=id):
                 self._end("reasoning", id)
-            case ToolCallEnded(call_id=id):
+            case e.ToolCallEnded(call_id=id):
                 self._end("call", id)
-            case ToolCallReturned(call_id=id):
+            case e.ToolCallReturned(call_id=id):
                 _check(("call", id) in self._ended, f"{event} before the end of its call")
                 _check(("result", id) not in self._ended, f"{event} for the second time")
                 self._ended.add(("result", id))
-            case StepStarted(name=name):
+            case e.StepStarted(name=name):
                 self._steps[name] += 1
-            case StepEnded(name=name):
+            case e.StepEnded(name=name):
                 _check(self._steps[name] > 0, f"{event} of a step that is not open")
                 self._steps[name] -= 1
-            case SpanStarted(span=id, parent=parent):
+            case e.SpanStarted(span=id, parent=parent):
                 known = self._open | self._ended
                 _check(parent is None or ("span", parent) in known, f"{event} before its parent")
                 self._start("span", id)
-            case SpanEnded(span=id):
+            case e.SpanEnded(span=id):
                 self._end("span", id)
-            case _:
+            case e.RunStarted() | e.RunFinished() | e.RunFailed() | e.ModelResponseEnded():
                 pass  # not one of a pair
+            case e.StateReplaced() | e.StateChanged() | e.MessagesReplaced() | e.Custom():
+                pass
+            case _:
+                assert_never(event)
 
     def close(self) -> None:
         _check(not self._open, f"still open at the end: {sorted(self._open)}")

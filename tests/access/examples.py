@@ -229,6 +229,24 @@ def ai_sdk_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Exampl
         yield name, replace(example, path=f"{base}{example.path}")
 
 
+ANTHROPIC: dict[str, Example] = {
+    "POST v1/messages": Example(
+        "POST", "v1/messages", {"model": "default", "max_tokens": 99, "messages": [{"role": "user", "content": "Hi"}]}
+    ),
+    "POST v1/messages/count_tokens": Example(
+        "POST", "v1/messages/count_tokens", {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
+    ),
+    "GET v1/models": Example("GET", "v1/models"),
+    "GET v1/models/{model}": Example("GET", "v1/models/default"),
+    "GET files/{file}": Example("GET", "files/no-such-file", status=404),
+}
+
+
+def anthropic_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    for name, example in ANTHROPIC.items():
+        yield name, replace(example, path=f"{base}/{example.path}")
+
+
 def openbb_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
     for name, example in OPENBB.items():
         yield name, replace(example, path=f"{base}/{example.path}")
@@ -321,6 +339,7 @@ def usage_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example
 
 OPERATIONS = {
     "ai_sdk": ai_sdk_operations,
+    "anthropic": anthropic_operations,
     "console": console_operations,
     "copilotkit": copilotkit_operations,
     "mcp": mcp_operations,
@@ -341,6 +360,13 @@ ROUTES = {
         ("/{chat:path}/stream", "GET"),
         ("/{chat:path}/stop", "POST"),
         ("/{chat:path}", "GET"),
+    },
+    "anthropic": {
+        ("/v1/messages", "POST"),
+        ("/v1/messages/count_tokens", "POST"),
+        ("/v1/models", "GET"),
+        ("/v1/models/{model:path}", "GET"),
+        ("/files/{file}", "GET"),
     },
     "console": {("", "GET"), ("/{file:path}", "GET")},
     "copilotkit": {

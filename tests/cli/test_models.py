@@ -178,6 +178,16 @@ def test_check_prints_the_chosen_style_and_the_reason(run: Run, model: Path) -> 
     assert "style: hermes, because its chat template contains '<tool_call>'" in result.stdout
 
 
+def test_check_prints_the_style_of_the_template_for_tools(run: Run, model: Path) -> None:
+    plain = {"tokenizer.chat_template": "{{ messages }}", "tokenizer.chat_template.tool_use": HERMES}
+    model.write_bytes(head(WHOLE | plain))
+    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, backend: {{model: {model.name}}}}}}}")
+
+    result = run("check")
+
+    assert "style: hermes, because its chat template for tools contains '<tool_call>'" in result.stdout
+
+
 def test_check_continues_when_a_backend_does_not_respond(run: Run) -> None:
     Path("rightseat.yaml").write_text('models: {default: {type: completion, backend: {url: "http://127.0.0.1:1"}}}')
 

@@ -103,6 +103,7 @@ def test_a_run_in_progress_ends_before_the_server_restarts() -> None:
     assert answer == "The tool greet returned: Good morning"
 
 
+@pytest.mark.night  # the gate changes a module and the configuration, which the same watcher sees
 def test_a_change_of_a_plugin_restarts_the_server(folder: Path) -> None:
     write("rightseat.yaml", "toolboxes: {mine: {type: plugins, folders: [plugins]}}\n")
     (folder / "plugins").mkdir()

@@ -229,7 +229,10 @@ def test_an_open_response_is_completed_when_the_server_stops() -> None:
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize(("level", "lines"), [("info", 1), ("warning", 0)])
+@pytest.mark.parametrize(
+    ("level", "lines"),
+    [("info", 1), pytest.param("warning", 0, marks=pytest.mark.night)],  # logging's own threshold
+)
 def test_a_finished_run_writes_one_line_to_the_log(level: str, lines: int) -> None:
     Path("rightseat.yaml").write_text(
         f"models: {{default: {{type: scripted, chunk_delay: 0}}}}\ntelemetry: {{log_level: {level}}}\n"
@@ -291,7 +294,8 @@ def test_the_state_folder_is_beside_the_file_and_private_to_the_user() -> None:
     assert not Path("kept").exists()
 
 
-@pytest.mark.parametrize("is_there", [True, False])
+# A folder that the server makes is tested above
+@pytest.mark.parametrize("is_there", [True, pytest.param(False, marks=pytest.mark.night)])
 def test_files_of_the_server_are_not_readable_by_other_users(is_there: bool) -> None:
     state = Path("kept")
     if is_there:

@@ -8,7 +8,8 @@ import pytest
 
 from rightseat.app import users
 from rightseat.cli import setup
-from rightseat.limits.book import Settle, UsageCounts, UsageKey
+from rightseat.limits.book import Settle, UsageKey
+from rightseat.limits.kinds import UsageCounts
 from tests.cli.conftest import Run
 
 

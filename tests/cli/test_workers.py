@@ -161,6 +161,7 @@ def test_a_worker_that_ends_before_it_has_started_is_replaced_while_the_first_on
     assert answer
 
 
+@pytest.mark.night  # kills two workers; the gate kills one that serves, and one that starts
 def test_no_connection_waits_for_a_worker_that_is_started_again_later(on_sqlite: dict[str, object]) -> None:
     with serving(on_sqlite) as (server, url, pids):
         os.kill(pids[0], signal.SIGKILL)
@@ -180,7 +181,10 @@ def count_listeners(url: str) -> int:
     return sum(row[1].endswith(f":{port:04X}") and row[3] == LISTENING for row in rows)
 
 
-@pytest.mark.parametrize("library", ["", "_pydantic_core", "jsonschema_rs"])
+# Each start takes seconds. The gate interrupts the import of the library that is loaded last.
+@pytest.mark.parametrize(
+    "library", [*(pytest.param(name, marks=pytest.mark.night) for name in ("", "_pydantic_core")), "jsonschema_rs"]
+)
 def test_ctrl_c_while_the_workers_start_prints_no_traceback(folder: Path, library: str) -> None:
     """The library that the first worker imports at that moment."""
     command = ["env", "--default-signal=INT"]  # a shell that runs tests in the background ignores it
@@ -227,7 +231,7 @@ def test_sighup_replaces_the_workers_and_open_streams_end_first(configuration: d
     assert answer
 
 
-@pytest.mark.parametrize("send", [os.kill, os.killpg])
+@pytest.mark.parametrize("send", [os.kill, pytest.param(os.killpg, marks=pytest.mark.night)])  # a terminal sends to all
 def test_a_server_that_stops_refuses_connections_while_open_streams_end(
     on_sqlite: dict[str, object], send: Callable[[int, int], None]
 ) -> None:

@@ -35,7 +35,10 @@ __all__ = ["start"]
 pytestmark = pytest.mark.servers
 
 
-@pytest.fixture(params=SUBJECTS)
+AT_NIGHT = ("agui: ag-ui-crewai",)  # CrewAI takes 30 s to start; the gate has four other agents of AG-UI
+
+
+@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.night if name in AT_NIGHT else ()) for name in SUBJECTS])
 def subject(request: pytest.FixtureRequest) -> Subject:
     return SUBJECTS[request.param]
 

@@ -284,6 +284,9 @@ async def still(pen: SharedRunWriter) -> None:
     await until_stable(lambda: pen.written)
 
 
+@pytest.mark.parametrize(  # a transaction for each of 3,000 entries; Redis has the same bound on one call to the server
+    "fleet", ["sqlite", "redis", pytest.param("postgres", marks=pytest.mark.night)], indirect=True
+)
 async def test_many_runs_are_followed_at_once(fleet: Fleet) -> None:
     """More than one call to the server can ask for."""
     here, there = await fleet(), await fleet()

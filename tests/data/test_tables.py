@@ -231,6 +231,7 @@ async def test_a_table_that_is_no_table_is_refused_and_leaves_nothing(tables: Ta
     assert (await tables.add("broken", Rows([{"a": 1}]))).name == "data_broken"
 
 
+@pytest.mark.night  # makes 35 MB into rows; queries that fill the memory are in the gate
 async def test_data_that_would_fill_the_memory_is_refused(tables: Tables) -> None:
     with pytest.raises(UnreadableFile, match="memory"):
         await tables.add("bomb", JsonText("[" + '{"a":[]},' * 3_500_000 + "{}]"))

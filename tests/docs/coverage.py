@@ -5,6 +5,11 @@ is a test (`tests/x.py::test_y`, or `test_y` where one file alone has it), an ex
 `tests/acceptance`, an option of one, or a scenario of one that is not skipped. `*` in the name of a scenario stands for
 any part of it. A whole file of tests shows nothing in particular, and is refused. A row that names the table of
 diagnostics has only codes that are in that table.
+
+The first column has the numbers of the statements (`S1-3, 5–7`). Each statement of a document is in a row, and each
+number in rows of one verdict: what is here begins with `otherwise:`, `partly:` or `missing:`, or else it is delivered.
+What is delivered is shown by a name, the rest by a name or by a page. The table of counts at the beginning of the page
+is what the rows give.
 """
 
 import re
@@ -24,6 +29,12 @@ PAGE = ROOT / "docs" / "reference" / "coverage.md"
 SUITES = ROOT / "tests" / "acceptance"
 DIAGNOSTICS = "tests/plugins/loading/test_codes.py"
 
+STATEMENTS = {"S0": 65, "S1": 115, "S2": 71, "S3": 93}
+"""The documents, each with the number of its statements."""
+VERDICTS = ("delivered", "otherwise", "partly", "missing")
+
+_NUMBERS = re.compile(r"(S\d)-((?:\d+(?:–\d+)?(?:, )?)+)")
+_COUNTS = re.compile(r"^\| document \|.*?(?=^\n)", re.DOTALL | re.MULTILINE)
 _CELL = re.compile(r"(?<!\\)\|")
 _DEFINED = re.compile(r"""(?:\bname:\s*|\b\w+\(\s*)f?(["'`])([\w.${}-]+)\1""")
 _QUOTED = re.compile(r"""(["'`])([\w.-]+)\1""")
@@ -33,9 +44,15 @@ _HOLE = re.compile(r"\$?\{\w+\}")
 @dataclass(frozen=True)
 class Row:
     line: int
+    numbers: tuple[str, ...]
     statement: str
     here: str
     shown_by: str
+
+    @property
+    def verdict(self) -> str:
+        word = self.here.partition(":")[0]
+        return word if word in VERDICTS[1:] else VERDICTS[0]
 
     @property
     def names(self) -> list[str]:
@@ -48,16 +65,54 @@ class Row:
 
 def rows(text: str) -> Iterator[Row]:
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.startswith("| ") or line.startswith("| the document says |"):
+        if not line.startswith("| ") or line.startswith(("| no. |", "| document |", "| *")):
             continue
-        cells = [cell.strip() for cell in _CELL.split(line.strip().strip("|"))]
-        statement, here, shown_by = cells if len(cells) == 3 else (cells[0], "", "")
-        yield Row(number, statement, here, shown_by)
+        cells = [cell.strip() for cell in _CELL.split(line.strip().removeprefix("|").removesuffix("|"))]
+        numbers, statement, here, shown_by = cells if len(cells) == 4 else ("", cells[0], "", "")
+        yield Row(number, tuple(expand(numbers)), statement, here, shown_by)
+
+
+def expand(numbers: str) -> Iterator[str]:
+    """The numbers of `S1-3, 5–7`, each whole."""
+    match = _NUMBERS.fullmatch(numbers)
+    for part in match[2].split(", ") if match else ():
+        first, _, last = part.partition("–")
+        yield from (f"{match[1]}-{number}" for number in range(int(first), int(last or first) + 1))  # type: ignore[index]
+
+
+def verdicts(text: str) -> dict[str, set[str]]:
+    """The verdicts of the rows that each statement is in."""
+    found: dict[str, set[str]] = {
+        f"{document}-{n}": set() for document, last in STATEMENTS.items() for n in range(1, last + 1)
+    }
+    for row in rows(text):
+        for number in row.numbers:
+            found.setdefault(number, set()).add(row.verdict)
+    return found
+
+
+def wrong_numbers(text: str) -> Iterator[str]:
+    for number, found in verdicts(text).items():
+        document, _, place = number.partition("-")
+        if int(place) not in range(1, STATEMENTS[document] + 1):
+            yield f"{number} is no statement"
+        elif len(found) != 1:
+            yield f"{number} is {' and '.join(sorted(found)) or 'in no row'}"
+
+
+def count(text: str) -> str:
+    """The table of counts."""
+    found = {number: min(of) for number, of in verdicts(text).items() if of}
+    lines = ["| document | " + " | ".join(VERDICTS) + " |", "|---|" + "---|" * len(VERDICTS)]
+    for name, documents in {**{document: (document,) for document in STATEMENTS}, "all": tuple(STATEMENTS)}.items():
+        mine = [verdict for number, verdict in found.items() if number.partition("-")[0] in documents]
+        lines.append(f"| *{name}* | " + " | ".join(str(mine.count(verdict)) for verdict in VERDICTS) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def problems(text: str) -> Iterator[str]:
     for row in rows(text):
-        if not row.names and not row.links and row.here != "not ours to do":
+        if not row.names and (row.verdict == VERDICTS[0] or not row.links):
             yield f"line {row.line}: nothing shows {row.statement!r}"
         for name in row.names:
             if problem := problem_of(name):
@@ -169,5 +224,11 @@ def suites() -> dict[str, Suite]:
     return found
 
 
+def generate() -> dict[Path, str]:
+    text = PAGE.read_text()
+    return {PAGE: _COUNTS.sub(count(text), text)}
+
+
 if __name__ == "__main__":
-    sys.exit("\n".join(problems(PAGE.read_text())) or 0)
+    page = PAGE.read_text()
+    sys.exit("\n".join([*problems(page), *wrong_numbers(page)]) or 0)

@@ -10,11 +10,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.compatibility import page as compatibility
-from tests.docs import configuration, operator_api, plugins, rules
+from tests.docs import configuration, coverage, operator_api, plugins, rules
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "console"
-GENERATORS = (configuration.generate, plugins.generate, operator_api.generate, rules.generate, compatibility.generate)
+GENERATORS = (
+    configuration.generate,
+    plugins.generate,
+    operator_api.generate,
+    rules.generate,
+    compatibility.generate,
+    coverage.generate,
+)
 INSTALL = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 
 

@@ -18,10 +18,11 @@ from rightseat.core.errors import (
     RightseatError,
     SchemaNotSupported,
 )
+from rightseat.faces._shared.model_names import ModelNotFound
 from rightseat.faces._shared.responses import JsonTooDeep, NotJson
 from rightseat.faces.openai import errors, fields
 from rightseat.faces.openai.decoder import KNOWN
-from rightseat.faces.openai.errors import ErrorResponse, ModelNotFound
+from rightseat.faces.openai.errors import ErrorResponse
 from rightseat.faces.openai.responses.conversation_store import ConversationNotFound
 from rightseat.faces.openai.responses.item_references import ItemNotFound
 from rightseat.faces.openai.responses.response_store import ResponseNotFound

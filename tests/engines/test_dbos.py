@@ -125,6 +125,14 @@ def ask() -> Ask:
     return Ask(messages=(Message("user", user("Charge it.").parts, id="u"),), run_id="r", thread_id="t")
 
 
+# Each start of a killed process's successor costs seconds. The gate kills on one of the two databases, which differ in
+# nothing that such a test shows; tests of this file without kills run on both.
+ON_SQLITE = pytest.mark.parametrize("url", ["sqlite", pytest.param("postgres", marks=pytest.mark.night)], indirect=True)
+ON_POSTGRES = pytest.mark.parametrize(
+    "url", [pytest.param("sqlite", marks=pytest.mark.night), "postgres"], indirect=True
+)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str | None]:
     if request.param == "sqlite":
@@ -161,6 +169,7 @@ async def rest(runtime: Runtime) -> list[tuple[str, Event]]:
     return [(entry.id, entry.event) async for batch in runtime.follow("r") for entry in batch]
 
 
+@ON_POSTGRES
 async def test_a_run_whose_process_was_killed_resumes_at_its_last_step(
     tmp_path: Path, url: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -187,6 +196,7 @@ async def test_a_run_whose_process_was_killed_resumes_at_its_last_step(
     assert events[-1] == RunFinished("done")
 
 
+@ON_POSTGRES
 async def test_a_call_that_was_interrupted_is_made_again_with_its_key(tmp_path: Path, url: str | None) -> None:
     async with asyncio.timeout(60):
         await killed(tmp_path, url, "shop", "ModelResponseEnded")
@@ -200,6 +210,7 @@ async def test_a_call_that_was_interrupted_is_made_again_with_its_key(tmp_path: 
     assert [event.content for event in events if isinstance(event, ToolCallReturned)] == ["charged"]
 
 
+@ON_SQLITE
 async def test_a_run_that_kills_its_process_again_and_again_is_given_up(tmp_path: Path, url: str | None) -> None:
     async with asyncio.timeout(100):
         await killed(tmp_path, url, "shop", "ModelResponseEnded")
@@ -222,6 +233,7 @@ async def poisoned(folder: Path, url: str | None) -> None:
         os._exit(42)
 
 
+@ON_POSTGRES
 async def test_a_server_that_is_stopped_leaves_its_runs_to_others(tmp_path: Path, url: str | None) -> None:
     async with asyncio.timeout(60):
         async with serving(tmp_path, url, halt=1) as runtime:
@@ -237,6 +249,7 @@ async def test_a_server_that_is_stopped_leaves_its_runs_to_others(tmp_path: Path
     assert (tmp_path / "charges").read_text().count("\n") == 1
 
 
+@ON_SQLITE
 async def test_spans_of_a_killed_process_are_cut_off_and_start_again(tmp_path: Path, url: str | None) -> None:
     async with asyncio.timeout(60):
         await killed(tmp_path, url, "1", "TextDelta", 6)
@@ -259,6 +272,7 @@ async def test_spans_of_a_killed_process_are_cut_off_and_start_again(tmp_path: P
     assert SpanHistory(events).totals.model_calls == 3
 
 
+@ON_SQLITE
 async def test_a_run_that_was_dequeued_without_a_response_is_resumed(tmp_path: Path, url: str | None) -> None:
     """The transaction that assigns it to this server is committed, and the answer to that is lost."""
     lost: list[str] = []

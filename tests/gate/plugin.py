@@ -1,4 +1,7 @@
-"""In CI a test may only be skipped if `tests/skips.toml` names it, and none begins after `TESTS_UNTIL`."""
+"""In CI a test may only be skipped if `tests/skips.toml` names it, and none begins after `TESTS_UNTIL`.
+
+Processes of pytest-xdist take the longest files first.
+"""
 
 import os
 import time
@@ -6,10 +9,23 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.gate.order import read_costs, sort_longest_first
 from tests.gate.skips import LATE, find_unlisted, read_skips
 
 UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
 """The time, in seconds since 1970, after which no test begins. `.ci/run` sets it."""
+
+
+def take_files_in_order(config: pytest.Config) -> None:
+    """xdist would take the files with most tests first, whatever they cost."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(trylast=True)  # after pytest has grouped tests by their fixtures
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        sort_longest_first(items, read_costs())
 
 
 def pytest_runtest_setup() -> None:

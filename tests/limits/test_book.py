@@ -12,10 +12,9 @@ from rightseat.limits.book import (
     Reserve,
     Settle,
     Settled,
-    UsageCounts,
     UsageKey,
 )
-from rightseat.limits.kinds import REQUESTS, RUNS, TOKENS
+from rightseat.limits.kinds import REQUESTS, RUNS, TOKENS, UsageCounts
 from rightseat.limits.rules import AskSource, Charge, CounterKey, Limit, LimitRule, Limits
 from rightseat.limits.windows import CalendarWindow, SlidingWindow
 

@@ -1,7 +1,8 @@
 """Record what every test and every fixture costs: `pytest -p tests.measure.durations --costs=FOLDER`.
 
 Each process of pytest-xdist writes a file of its own. `python -m tests.measure.durations FOLDER` prints the sums by
-file and by fixture, which docs/explanation/testing.md has. `.ci/run` prints them after its tests.
+file and by fixture, which docs/explanation/testing.md has. `.ci/run` prints them after its tests. With `--record` the
+seconds of each file go into `tests/gate/costs.json`, by which the gate takes the longest files first.
 """
 
 import json
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
+
+from tests.gate.order import record_costs
 
 FixtureDef = pytest.FixtureDef[Any]
 
@@ -108,5 +111,17 @@ def print_sums(folder: Path) -> None:
         print(f"| all {len(table)} | {total:.1f} | {cpu_total:.1f} | |")
 
 
+def sum_files(folder: Path) -> dict[str, float]:
+    """Return the seconds that the tests of each file took."""
+    sums: dict[str, float] = defaultdict(float)
+    for path in folder.glob("*.jsonl"):
+        for line in path.read_text().splitlines():
+            kind, _, file, wall, _ = json.loads(line)
+            sums[file] += wall if kind != "fixture" else 0  # the set-up of a test includes its fixtures
+    return sums
+
+
 if __name__ == "__main__":
     print_sums(Path(sys.argv[1]))
+    if "--record" in sys.argv[2:]:
+        record_costs(sum_files(Path(sys.argv[1])), Path.cwd())

@@ -26,9 +26,9 @@ from rightseat.limits.book import (
     Reserve,
     Settle,
     Settled,
-    UsageCounts,
     UsageKey,
 )
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.rules import (
     Charge,

@@ -159,6 +159,7 @@ async def test_runs_of_another_process_that_lives_are_no_orphans() -> None:
     assert list(found) == []
 
 
+@pytest.mark.night  # the test of killed processes gives each orphan once, too
 async def test_of_two_processes_that_start_one_gets_the_orphans() -> None:
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S):
         other = await start_another(where)
@@ -201,6 +202,7 @@ async def test_a_killed_process_is_disconnected_and_a_suspended_one_is_not() -> 
     assert killed.seconds == pytest.approx(SHORT_LEASE_S)
 
 
+@pytest.mark.night  # ends all connections; that of one process is in the gate
 async def test_connections_that_ended_with_the_database_prove_nothing() -> None:
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         other = await start_another(where)
@@ -250,6 +252,7 @@ async def test_each_renewal_writes_a_new_value_whatever_the_clock_of_the_databas
     assert before.value != after.value
 
 
+@pytest.mark.night  # the test of late processes has a clock that is right
 async def test_a_lease_whose_end_is_over_by_the_clock_of_the_database_proves_nothing() -> None:
     """The clock was set, or a standby took over whose clock is wrong."""
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
@@ -263,6 +266,7 @@ async def test_a_lease_whose_end_is_over_by_the_clock_of_the_database_proves_not
     assert list(found) == []
 
 
+@pytest.mark.night  # only while servers of that version run beside new ones
 async def test_the_first_lease_of_an_earlier_version_lasts_as_long_as_it_says() -> None:
     """Its row does not say how long it is, and is next renewed after a quarter of it."""
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:

@@ -10,20 +10,11 @@ import msgspec
 from pydantic import ConfigDict, Field
 
 from rightseat.agents.event_normalizer import EventNormalizer, decoding
+from rightseat.core import events as e
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentUnreachable, tell_operator
-from rightseat.core.events import (
-    Event,
-    Interrupt,
-    RunFailed,
-    RunFinished,
-    TextDelta,
-    TextStarted,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Result
 from rightseat.core.types import JSON_ERRORS
@@ -97,7 +88,7 @@ class AguiAgent:
     ) -> None:
         await self._service.aclose()
 
-    async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+    async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[e.Event]:
         run_input = write_input(ask, ask.node if self._options.client_node else None)
         headers = await self._headers.make(ask)
         run = AguiRun(ask, self._options, partial(self._service.redact, headers=headers))
@@ -145,16 +136,16 @@ class AguiRun:
         self._streamed = StreamHistory({message.id for message in ask.messages} | results)
         self._names = {part.id: part.name for part in parts if isinstance(part, Call)}
         self._waiting: set[str] = set()  # calls of this run without a result
-        self._interrupts: list[Interrupt] = []
+        self._interrupts: list[e.Interrupt] = []
         self.is_over = False
 
-    def read(self, data: bytes) -> Iterator[Event]:
+    def read(self, data: bytes) -> Iterator[e.Event]:
         """Raises `BadEvent` or `InvalidAgentEvent` for an event that is malformed or out of order."""
         if not self.is_over:
             with decoding():
                 yield from self._read(read(data))
 
-    def _read(self, raw: Json) -> Iterator[Event]:
+    def _read(self, raw: Json) -> Iterator[e.Event]:
         match raw:
             case {"type": "RAW"} if not self._options.raw:
                 return
@@ -166,44 +157,44 @@ class AguiRun:
         for event in self._reader.read(raw):
             yield from self._normalize(event)
 
-    def _normalize(self, event: Event) -> Iterator[Event]:
+    def _normalize(self, event: e.Event) -> Iterator[e.Event]:
         for normalized in self._normalizer.normalize(event):
             yield self._track(normalized)
 
-    def _track(self, event: Event) -> Event:
+    def _track(self, event: e.Event) -> e.Event:
         match event:
-            case TextStarted(message_id=id):
+            case e.TextStarted(message_id=id):
                 self._streamed.ids.add(id)
                 self._streamed.texts[id] = ""
-            case TextDelta(message_id=id, text=text):
+            case e.TextDelta(message_id=id, text=text):
                 self._streamed.texts[id] += text
-            case ToolCallStarted(call_id=id, name=name):
+            case e.ToolCallStarted(call_id=id, name=name):
                 self._streamed.ids.add(id)
                 self._names[id] = name
                 self._waiting.add(id)
-            case ToolCallReturned(call_id=id):
+            case e.ToolCallReturned(call_id=id):
                 self._streamed.ids.add(f"result-{id}")
                 self._waiting.discard(id)
                 return msgspec.structs.replace(event, name=event.name or self._names.get(id, ""))
-            case RunFinished():
+            case e.RunFinished():
                 self.is_over = True
                 return self._convert_finish(event)
-            case RunFailed():
+            case e.RunFailed():
                 self.is_over = True
                 return self._convert_failure(event)
         return event
 
-    def _convert_finish(self, event: RunFinished) -> RunFinished:
+    def _convert_finish(self, event: e.RunFinished) -> e.RunFinished:
         if event.outcome == "cancelled":
             return event
         interrupts = event.interrupts or tuple(self._interrupts)
-        return RunFinished("waiting" if interrupts or self._waiting else "done", interrupts, event.result)
+        return e.RunFinished("waiting" if interrupts or self._waiting else "done", interrupts, event.result)
 
-    def _convert_failure(self, event: RunFailed) -> RunFailed:
+    def _convert_failure(self, event: e.RunFailed) -> e.RunFailed:
         if self._options.show_errors:
             return event
         logger.warning("run %s: the agent failed: %s: %s", self._run_id, event.code, self._redact(event.message))
-        return RunFailed(event.code, FAILED)
+        return e.RunFailed(event.code, FAILED)
 
 
 def read(data: bytes) -> Json:
@@ -216,7 +207,7 @@ def read(data: bytes) -> Json:
     return raw
 
 
-def read_question(raw: Json) -> Interrupt:
+def read_question(raw: Json) -> e.Interrupt:
     """Decode an `on_interrupt` event. LangGraph has used it since before AG-UI had interrupts. CrewAI uses the same
     name for an AG-UI interrupt, which is decoded and answered as one."""
     value, origin = raw.get("value"), raw.get("rawEvent")
@@ -225,4 +216,4 @@ def read_question(raw: Json) -> Interrupt:
     named = origin.get("id") if isinstance(origin, dict) else None
     message = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     id = new_id("interrupt")
-    return Interrupt(id, "on_interrupt", message, memo={"kind": LEGACY, "id": named or id, "value": value})
+    return e.Interrupt(id, "on_interrupt", message, memo={"kind": LEGACY, "id": named or id, "value": value})

@@ -10,37 +10,22 @@ from contextlib import contextmanager
 
 import msgspec
 
+from rightseat.core import events as e
 from rightseat.core.errors import AgentError
-from rightseat.core.events import (
-    Delta,
-    Event,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 
 logger = logging.getLogger(__name__)
 
-Started = TextStarted | ReasoningStarted | ToolCallStarted
-Ended = TextEnded | ReasoningEnded | ToolCallEnded
+Started = e.TextStarted | e.ReasoningStarted | e.ToolCallStarted
+Ended = e.TextEnded | e.ReasoningEnded | e.ToolCallEnded
 KINDS = {
-    TextStarted: "text", TextDelta: "text", TextEnded: "text",
-    ReasoningStarted: "reasoning", ReasoningDelta: "reasoning", ReasoningEnded: "reasoning",
-    ToolCallStarted: "call", ToolCallDelta: "call", ToolCallEnded: "call",
+    e.TextStarted: "text", e.TextDelta: "text", e.TextEnded: "text",
+    e.ReasoningStarted: "reasoning", e.ReasoningDelta: "reasoning", e.ReasoningEnded: "reasoning",
+    e.ToolCallStarted: "call", e.ToolCallDelta: "call", e.ToolCallEnded: "call",
 }  # fmt: skip
-ENDS: dict[str, type[TextEnded | ReasoningEnded | ToolCallEnded]] = {
-    "text": TextEnded,
-    "reasoning": ReasoningEnded,
-    "call": ToolCallEnded,
+ENDS: dict[str, type[e.TextEnded | e.ReasoningEnded | e.ToolCallEnded]] = {
+    "text": e.TextEnded,
+    "reasoning": e.ReasoningEnded,
+    "call": e.ToolCallEnded,
 }
 StreamKey = tuple[str, str]
 
@@ -73,43 +58,43 @@ class EventNormalizer:
         self._returned: set[str] = set()
         self._steps: list[str] = []
 
-    def normalize(self, event: Event) -> Iterator[Event]:
-        if isinstance(event, Delta):
+    def normalize(self, event: e.Event) -> Iterator[e.Event]:
+        if isinstance(event, e.Delta):
             yield replace_id(event, self._find_id(event))
         elif isinstance(event, Started):
             yield from self._start(event)
         elif isinstance(event, Ended):
             if (name := self._open.pop(key_of(event), None)) is not None:
                 yield replace_id(event, name)
-        elif isinstance(event, ToolCallReturned):
+        elif isinstance(event, e.ToolCallReturned):
             yield from self._return(event)
-        elif isinstance(event, StepStarted):
+        elif isinstance(event, e.StepStarted):
             self._steps.append(event.name)
             yield event
-        elif isinstance(event, StepEnded):
+        elif isinstance(event, e.StepEnded):
             if event.name in self._steps:
                 self._steps.remove(event.name)
                 yield event
         else:
             yield event
 
-    def close(self) -> Iterator[Event]:
+    def close(self) -> Iterator[e.Event]:
         """End all open items, because further events come from another source."""
         for (kind, _), name in self._open.items():
             yield ENDS[kind](name, complete=False)
         for step in reversed(self._steps):
-            yield StepEnded(step)
+            yield e.StepEnded(step)
         self._open.clear()
         self._steps.clear()
 
-    def _find_id(self, event: Delta) -> str:
+    def _find_id(self, event: e.Delta) -> str:
         name = self._open.get(key_of(event))
         if name is None:
             kind, id = key_of(event)
             raise InvalidAgentEvent(f"The agent sent a delta of the {kind} {id!r} before its start event.")
         return name
 
-    def _start(self, event: Started) -> Iterator[Event]:
+    def _start(self, event: Started) -> Iterator[e.Event]:
         """An item that starts again after its end gets a new id."""
         kind, id = key_of(event)
         if (kind, id) in self._open:
@@ -121,24 +106,24 @@ class EventNormalizer:
         self._open[kind, id] = name
         yield replace_id(event, name)
 
-    def _return(self, event: ToolCallReturned) -> Iterator[Event]:
+    def _return(self, event: e.ToolCallReturned) -> Iterator[e.Event]:
         """One result per call, after the end of the call. The call may belong to an earlier run that waited."""
         if event.call_id in self._returned:
             return
         self._returned.add(event.call_id)
         self._used.add(("call", event.call_id))  # a later start with this id is another call
         if (name := self._open.pop(("call", event.call_id), None)) is not None:
-            yield ToolCallEnded(name)
+            yield e.ToolCallEnded(name)
         yield event
 
 
-def key_of(event: Started | Delta | Ended) -> StreamKey:
-    id = event.call_id if isinstance(event, ToolCallStarted | ToolCallDelta | ToolCallEnded) else event.message_id
+def key_of(event: Started | e.Delta | Ended) -> StreamKey:
+    id = event.call_id if isinstance(event, e.ToolCallStarted | e.ToolCallDelta | e.ToolCallEnded) else event.message_id
     return KINDS[type(event)], id
 
 
-def replace_id(event: Started | Delta | Ended, name: str) -> Event:
-    field = "call_id" if isinstance(event, ToolCallStarted | ToolCallDelta | ToolCallEnded) else "message_id"
+def replace_id(event: Started | e.Delta | Ended, name: str) -> e.Event:
+    field = "call_id" if isinstance(event, e.ToolCallStarted | e.ToolCallDelta | e.ToolCallEnded) else "message_id"
     if getattr(event, field) == name:
         return event
     return msgspec.structs.replace(event, **{field: name})

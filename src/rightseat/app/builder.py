@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rightseat import parts
 from rightseat.access.authenticator import Authenticator
@@ -49,7 +49,6 @@ from rightseat.operations.service import Operations
 from rightseat.operations.stops import FleetEngine
 from rightseat.operations.store import store_of
 from rightseat.operations.workbench import SupportsWorkbench
-from rightseat.operations.workers import SharesFile
 from rightseat.stores.files import MemoryArtifacts
 
 if TYPE_CHECKING:
@@ -57,6 +56,18 @@ if TYPE_CHECKING:
 
 USAGE_DELAY_S = 5.0  # without limits, usage is written so late at most, for all runs together
 MIN_SECRET_CHARS = 8  # placeholders such as `ollama` are no secrets, and occur in many log lines
+
+
+@runtime_checkable
+class SharesFile(Protocol):
+    """A part whose file the workers of one server share."""
+
+    def share_file(self) -> None:
+        """Other processes of this machine use the file, too. Called before the part is opened.
+
+        A part on a database server does nothing: processes share that in any case.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

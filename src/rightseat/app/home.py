@@ -24,6 +24,7 @@ PROTOCOLS = {
     "copilotkit": ("CopilotKit and AG-UI", '<CopilotKit runtimeUrl="{url}">'),
     "ai_sdk": ("Vercel AI SDK", 'useChat({ transport: new DefaultChatTransport({ api: "{url}" }) })'),
     "openai": ("OpenAI-compatible API", 'OpenAI(base_url="{url}", api_key="none")'),
+    "anthropic": ("Anthropic's Messages API", 'ANTHROPIC_BASE_URL="{url}"'),
     "openbb": ("OpenBB Workspace", "Add {url} as a custom agent."),
     "mcp": ("MCP server, streamable HTTP", "Add {url} to your MCP client."),
     "metrics": ("Prometheus metrics", "Scrape {url}."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
-from rightseat.core.takeovers import CountTakeover, ignore_takeover
+from rightseat.core.run.observers import CountTakeover, ignore_takeover
 from rightseat.core.tracing import NO_OBSERVER, Observer
 from rightseat.health.readiness import Readiness
 from rightseat.installation import install_command

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import assert_never
 
 import click
 
@@ -11,15 +12,7 @@ from rightseat.cli.conversation import TerminalConversation, open_runtime
 from rightseat.cli.plain_text import remove_control_characters
 from rightseat.cli.prompts import is_attended, prompt_for_answer
 from rightseat.config import in_memory
-from rightseat.core.events import (
-    Event,
-    TextDelta,
-    TextEnded,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 
 
 @click.command()
@@ -58,20 +51,28 @@ class RunPrinter:
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, list[str]]] = {}
 
-    def print(self, event: Event) -> None:
+    def print(self, event: e.Event) -> None:
         match event:
-            case TextDelta(text=text):
+            case e.TextDelta(text=text):
                 click.echo(text, nl=False)
-            case TextEnded():
+            case e.TextEnded():
                 click.echo()
-            case ToolCallStarted(call_id=call, name=name):
+            case e.ToolCallStarted(call_id=call, name=name):
                 self._calls[call] = (name, [])
-            case ToolCallDelta(call_id=call, text=text):
+            case e.ToolCallDelta(call_id=call, text=text):
                 self._calls[call][1].append(text)
-            case ToolCallEnded(call_id=call):
+            case e.ToolCallEnded(call_id=call):
                 name, arguments = self._calls[call]
                 click.echo(remove_control_characters(f"→ {name}({''.join(arguments)})"), err=True)
-            case ToolCallReturned(name=name, content=content):
+            case e.ToolCallReturned(name=name, content=content):
                 click.echo(remove_control_characters(f"← {name}: {content}"), err=True)
-            case _:
+            case e.RunStarted() | e.RunFinished() | e.RunFailed() | e.ModelResponseEnded() | e.MessagesReplaced():
+                pass  # the command tells how the run ended
+            case e.TextStarted() | e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded():
+                pass
+            case e.StepStarted() | e.StepEnded() | e.SpanStarted() | e.SpanEnded():
+                pass
+            case e.StateReplaced() | e.StateChanged() | e.Custom():
                 pass  # nothing to print
+            case _:
+                assert_never(event)

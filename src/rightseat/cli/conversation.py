@@ -7,33 +7,17 @@ and Ctrl-C reaches the main thread at once.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
+from typing import assert_never
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from rightseat import app
 from rightseat.cli.progress import Waiting, show_progress
 from rightseat.config import Config
+from rightseat.core import events as e
 from rightseat.core.approvals import APPROVAL
 from rightseat.core.ask import ANYONE, Answer, Ask
 from rightseat.core.errors import RightseatError, ThreadNotFound
-from rightseat.core.events import (
-    Event,
-    Interrupt,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StepEnded,
-    StepStarted,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message, user
 from rightseat.core.model import Model, SupportsReadiness
@@ -42,23 +26,8 @@ from rightseat.core.threads import Thread
 
 POLL_INTERVAL_S = 0.2  # Windows delivers Ctrl-C only between two waits
 
-SILENT = (
-    RunStarted
-    | SpanStarted
-    | SpanEnded
-    | StepStarted
-    | StepEnded
-    | ReasoningStarted
-    | ReasoningDelta
-    | ReasoningEnded
-    | TextStarted
-    | ToolCallStarted
-    | ToolCallDelta
-)
-"""Of these a person sees nothing: the response is still awaited."""
-
-Show = Callable[[Event], None]
-Prompt = Callable[[Interrupt], Answer]
+Show = Callable[[e.Event], None]
+Prompt = Callable[[e.Interrupt], Answer]
 """Asks the person at the terminal."""
 
 
@@ -100,7 +69,7 @@ class TerminalConversation:
         self._prompt = prompt
         self._tools: dict[str, str] = {}
 
-    def resume(self, thread_id: str, agent: str | None) -> Sequence[Interrupt]:
+    def resume(self, thread_id: str, agent: str | None) -> Sequence[e.Interrupt]:
         """Continue a stored thread, with its own agent unless another is given. Returns its pending interrupts."""
         thread = self._load(thread_id)
         if thread is None:
@@ -113,7 +82,7 @@ class TerminalConversation:
         """Run the agent until it has responded. Raises `CommandFailed`; Ctrl-C stops the run and is raised again."""
         self.answer(self._run((*self._messages(), user(question))))
 
-    def answer(self, interrupts: Sequence[Interrupt]) -> None:
+    def answer(self, interrupts: Sequence[e.Interrupt]) -> None:
         """Ask the person for the answers, and run the agent with them, until it asks nothing more."""
         while interrupts:
             if self._prompt is None:
@@ -121,7 +90,7 @@ class TerminalConversation:
             answers = tuple(map(self._prompt, interrupts))
             interrupts = self._run(self._messages(), answers)
 
-    def _run(self, messages: tuple[Message, ...], answers: tuple[Answer, ...] = ()) -> Sequence[Interrupt]:
+    def _run(self, messages: tuple[Message, ...], answers: tuple[Answer, ...] = ()) -> Sequence[e.Interrupt]:
         ask = Ask(
             messages=messages,
             answers=answers,
@@ -137,29 +106,29 @@ class TerminalConversation:
                 running.cancel()  # it has not started yet
             wait((running,))
             raise
-        if isinstance(last, RunFailed):
+        if isinstance(last, e.RunFailed):
             raise CommandFailed(last.message)
         return last.interrupts
 
-    async def _follow(self, ask: Ask) -> RunFinished | RunFailed:
-        last: RunFinished | RunFailed = RunFinished("done")
+    async def _follow(self, ask: Ask) -> e.RunFinished | e.RunFailed:
+        last: e.RunFinished | e.RunFailed = e.RunFinished("done")
         await self._runtime.start(ask)
         with Waiting("Waiting for the response") as waiting:
             async for entries in self._runtime.follow(ask.run_id):
                 for entry in entries:
-                    if not isinstance(entry.event, SILENT):
+                    if is_shown(entry.event):
                         waiting.end()
                     self._show(entry.event)
                     match entry.event:
-                        case ToolCallStarted(call_id=call, name=name):
+                        case e.ToolCallStarted(call_id=call, name=name):
                             self._tools[call] = name
-                        case ToolCallReturned():
+                        case e.ToolCallReturned():
                             waiting.begin()
-                        case RunFinished() | RunFailed() as last:
+                        case e.RunFinished() | e.RunFailed() as last:
                             pass
         return last
 
-    def _explain(self, interrupts: Sequence[Interrupt]) -> str:
+    def _explain(self, interrupts: Sequence[e.Interrupt]) -> str:
         """Why the run cannot go on without a person, and the lines of the configuration that avoid the question."""
         questions = "".join(f"\n  {one.message}" for one in interrupts)
         text = f"The run waits for a person, and there is no terminal to ask at:{questions}\n"
@@ -180,7 +149,28 @@ class TerminalConversation:
         return self._portal.call(self._runtime.settled, thread_id, ANYONE)
 
 
-def wait_for(running: Future[RunFinished | RunFailed]) -> RunFinished | RunFailed:
+def is_shown(event: e.Event) -> bool:
+    """Whether a person sees something of it; otherwise the response is still awaited."""
+    match event:
+        case e.TextDelta() | e.TextEnded() | e.ToolCallEnded() | e.ToolCallReturned():
+            return True
+        case e.RunFinished() | e.RunFailed():
+            return True
+        case e.RunStarted() | e.ModelResponseEnded() | e.MessagesReplaced() | e.Custom():
+            return False
+        case e.SpanStarted() | e.SpanEnded() | e.StepStarted() | e.StepEnded():
+            return False
+        case e.StateReplaced() | e.StateChanged():
+            return False
+        case e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded():
+            return False
+        case e.TextStarted() | e.ToolCallStarted() | e.ToolCallDelta():
+            return False
+        case _:
+            assert_never(event)
+
+
+def wait_for(running: Future[e.RunFinished | e.RunFailed]) -> e.RunFinished | e.RunFailed:
     while not wait((running,), POLL_INTERVAL_S).done:
         pass
     return running.result()

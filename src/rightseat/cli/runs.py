@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import assert_never
 
 import click
 import msgspec
@@ -11,28 +12,8 @@ from rightseat.app import users
 from rightseat.cli import setup
 from rightseat.cli.table import format_duration, format_table, format_time
 from rightseat.config import Config
+from rightseat.core import events as e
 from rightseat.core.errors import ConfigError, RunNotFound
-from rightseat.core.events import (
-    Event,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-    Usage,
-)
 from rightseat.core.log import Entry
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.stream import codec
@@ -211,60 +192,68 @@ def timeline(entries: Iterable[Entry]) -> Iterator[str]:
     """
     pieces: dict[str, list[str]] = {}
     names: dict[str, str] = {}
-    spans: dict[str, SpanStarted] = {}
+    spans: dict[str, e.SpanStarted] = {}
     depth = 0
     for entry in entries:
         event = entry.event
-        depth -= isinstance(event, StepEnded)
+        depth -= isinstance(event, e.StepEnded)
         match event:
-            case TextDelta(message_id=id, text=text) | ReasoningDelta(message_id=id, text=text):
+            case e.TextDelta(message_id=id, text=text) | e.ReasoningDelta(message_id=id, text=text):
                 pieces.setdefault(id, []).append(text)
                 continue
-            case ToolCallDelta(call_id=id, text=text):
+            case e.ToolCallDelta(call_id=id, text=text):
                 pieces.setdefault(id, []).append(text)
                 continue
-            case ToolCallStarted(call_id=id, name=name):
+            case e.ToolCallStarted(call_id=id, name=name):
                 names[id] = name
                 continue
-            case SpanStarted(span=id):
+            case e.SpanStarted(span=id):
                 spans[id] = event
                 continue
-        started = spans.pop(event.span, None) if isinstance(event, SpanEnded) else None
+            case _:
+                pass  # described below
+        started = spans.pop(event.span, None) if isinstance(event, e.SpanEnded) else None
         line = describe_span(started, event) if started else describe_event(event, pieces, names)
         if line is not None:
             yield f"{entry.id:>8}  {'  ' * depth}{line}"
-        depth += isinstance(event, StepStarted)
+        depth += isinstance(event, e.StepStarted)
 
 
-def describe_event(event: Event, pieces: dict[str, list[str]], names: dict[str, str]) -> str | None:
+def describe_event(event: e.Event, pieces: dict[str, list[str]], names: dict[str, str]) -> str | None:
     match event:
-        case RunStarted(run_id=run, thread_id=thread, agent=agent):
+        case e.RunStarted(run_id=run, thread_id=thread, agent=agent):
             return f"run {run} of {agent}, thread {thread}"
-        case TextEnded(message_id=id, complete=is_complete):
+        case e.TextEnded(message_id=id, complete=is_complete):
             return f"text{describe_cut(is_complete)}: {shorten(''.join(pieces.pop(id, [])))}"
-        case ReasoningEnded(message_id=id, complete=is_complete):
+        case e.ReasoningEnded(message_id=id, complete=is_complete):
             return f"reasoning{describe_cut(is_complete)}: {shorten(''.join(pieces.pop(id, [])))}"
-        case ToolCallEnded(call_id=id, complete=is_complete):
+        case e.ToolCallEnded(call_id=id, complete=is_complete):
             return f"tool call{describe_cut(is_complete)} {names.get(id, '?')}({shorten(''.join(pieces.pop(id, [])))})"
-        case ToolCallReturned(name=name, content=content, error=error):
+        case e.ToolCallReturned(name=name, content=content, error=error):
             return f"{name} {'returned' if error is None else f'failed ({error})'}: {shorten(content)}"
-        case StepStarted(name=name):
+        case e.StepStarted(name=name):
             return f"step {name}"
-        case ModelResponseEnded(reason=reason, usage=usage):
+        case e.ModelResponseEnded(reason=reason, usage=usage):
             return f"the model response ended: {reason}{describe_usage(usage)}"
-        case MessagesReplaced(earlier=earlier, messages=messages):
+        case e.MessagesReplaced(earlier=earlier, messages=messages):
             return f"resumes from message {len(earlier) + len(messages)}; later messages are discarded"
-        case RunFinished(outcome=outcome, interrupts=interrupts):
+        case e.RunFinished(outcome=outcome, interrupts=interrupts):
             questions = "".join(f"; asks: {one.message}" for one in interrupts)
             return f"run finished: {outcome}{questions}"
-        case RunFailed(code=code, message=message):
+        case e.RunFailed(code=code, message=message):
             return f"run failed: {code}: {message}"
-    plain = codec.encode(event).decode()
-    return None if type(event).__name__.endswith("Started") or isinstance(event, StepEnded) else shorten(plain)
+        case e.TextStarted() | e.ReasoningStarted() | e.ToolCallStarted() | e.SpanStarted() | e.StepEnded():
+            return None  # its end, or the indentation, tells the same
+        case e.TextDelta() | e.ReasoningDelta() | e.ToolCallDelta():
+            return None  # in `pieces`
+        case e.SpanEnded() | e.StateReplaced() | e.StateChanged() | e.Custom():
+            return shorten(codec.encode(event).decode())
+        case _:
+            assert_never(event)
 
 
-def describe_span(started: SpanStarted, ended: Event) -> str | None:
-    if not isinstance(ended, SpanEnded):
+def describe_span(started: e.SpanStarted, ended: e.Event) -> str | None:
+    if not isinstance(ended, e.SpanEnded):
         return None
     first = "" if ended.first is None else f", first chunk after {format_duration((ended.first - started.at) / 1000)}"
     failure = "" if ended.error is None else f", {ended.error}"
@@ -272,7 +261,7 @@ def describe_span(started: SpanStarted, ended: Event) -> str | None:
     return f"{started.kind} {started.name} took {seconds}{first}{failure}"
 
 
-def describe_usage(usage: Usage | None) -> str:
+def describe_usage(usage: e.Usage | None) -> str:
     return "" if usage is None else f", {usage.input_tokens} input tokens, {usage.output_tokens} output tokens"
 
 

@@ -28,7 +28,9 @@ from rightseat.limits.options import LimitOptions
 from rightseat.toolboxes.dependencies import Overrides
 from rightseat.toolboxes.functions import Function, FunctionToolbox
 
-FaceName = Literal["ai_sdk", "console", "copilotkit", "mcp", "metrics", "openai", "openbb", "operator", "usage"]
+FaceName = Literal[
+    "ai_sdk", "anthropic", "console", "copilotkit", "mcp", "metrics", "openai", "openbb", "operator", "usage"
+]
 DEFAULT_MODEL = "default"
 OWN_PATHS = {"ai_sdk": "/ai-sdk", "openbb": "/openbb"}
 """Beside the routes of an application these faces are not where a server of their own has them."""

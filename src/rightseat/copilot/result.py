@@ -3,30 +3,21 @@
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, assert_never
 
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.core import events as e
 from rightseat.core.ask import Answer
 from rightseat.core.errors import RightseatError
-from rightseat.core.events import (
-    Event,
-    Interrupt,
-    RunFailed,
-    RunFinished,
-    SpanEnded,
-    SpanStarted,
-    ToolCallReturned,
-    Usage,
-)
 from rightseat.core.messages import Call, Message
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.usage import ModelUsage, add_usage
 from rightseat.limits.prices import Prices
 
 T_co = TypeVar("T_co", covariant=True)
-NO_USAGE = Usage(0, 0)
+NO_USAGE = e.Usage(0, 0)
 COST_DIGITS = 12
 """Decimal places of a cost, which is computed in binary fractions."""
 
@@ -81,8 +72,8 @@ class AskResult(Generic[T_co]):
     status: Literal["done", "waiting"]
     output: T_co
     tool_calls: Sequence[ToolCallSummary]
-    questions: Sequence[Interrupt]
-    usage: Usage
+    questions: Sequence[e.Interrupt]
+    usage: e.Usage
     cost: Decimal | None
     messages: Sequence[Message]
     thread_id: str
@@ -114,25 +105,33 @@ class RunSummary:
     def __init__(self, earlier: Sequence[Message] = ()) -> None:
         self._earlier = earlier
         self._reducer = Reducer()
-        self._returned: dict[str, ToolCallReturned] = {}
-        self._spans: dict[str, SpanStarted] = {}
+        self._returned: dict[str, e.ToolCallReturned] = {}
+        self._spans: dict[str, e.SpanStarted] = {}
         self._models: list[ModelUsage] = []
-        self.last: RunFinished | RunFailed | None = None
+        self.last: e.RunFinished | e.RunFailed | None = None
 
-    def add(self, event: Event) -> None:
+    def add(self, event: e.Event) -> None:
         self._reducer.add(event)
         match event:
-            case ToolCallReturned(call_id=id):
+            case e.ToolCallReturned(call_id=id):
                 self._returned[id] = event
-            case SpanStarted(span=id, kind="model"):
+            case e.SpanStarted(span=id, kind="model"):
                 self._spans[id] = event
-            case SpanEnded(span=id, usage=usage) if (span := self._spans.pop(id, None)) is not None:
+            case e.SpanEnded(span=id, usage=usage) if (span := self._spans.pop(id, None)) is not None:
                 model = (span.about or {}).get("model")
                 self._models.append(ModelUsage(span.name, 1, usage, None if model is None else str(model)))
-            case RunFinished() | RunFailed():
+            case e.RunFinished() | e.RunFailed():
                 self.last = event
-            case _:
+            case e.RunStarted() | e.ModelResponseEnded() | e.SpanStarted() | e.SpanEnded() | e.Custom():
                 pass  # the reducer has what it needs
+            case e.TextStarted() | e.TextDelta() | e.TextEnded() | e.MessagesReplaced():
+                pass
+            case e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded() | e.StepStarted() | e.StepEnded():
+                pass
+            case e.ToolCallStarted() | e.ToolCallDelta() | e.ToolCallEnded() | e.StateReplaced() | e.StateChanged():
+                pass
+            case _:
+                assert_never(event)
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -155,7 +154,7 @@ class RunSummary:
         return ToolCallSummary(call.name, read_arguments(call.arguments), result, error)
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> e.Usage:
         known = [one.usage for one in self._models if one.usage is not None]
         return add_usage(*known) if known else NO_USAGE
 

@@ -12,13 +12,26 @@ from rightseat.core.tools import Tool
 
 
 class Agent(Protocol):
-    """Responds to an ask with events.
+    """Responds to an ask with events::
+
+        class OrderAgent:
+            description = "Places an order."
+
+            async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+                number = await steps.do("order", int, self._place_order)
+                yield TextStarted("m1")
+                yield TextDelta("m1", f"Your order is number {number}.")
+                yield TextEnded("m1")
+
+            async def _place_order(self) -> int:
+                return 7
 
     It does not emit `RunStarted`, `RunFinished("done")` or `RunFailed`: the runtime does, when the iterator starts,
     ends or raises. It may end with `RunFinished("waiting")` if the client has to run calls. Work that must not be
     repeated when a run is resumed after a crash (a tool with an effect) is done through `steps`.
 
-    An agent that does all its work through `steps` can be durable: see `SupportsDurability`.
+    An agent that does all its work through `steps` can be durable: see `SupportsDurability`. One agent answers many
+    asks at once. `core.stream.framer` turns the chunks of a model into events; `testing.check_pairs` checks the order.
     """
 
     @property
@@ -26,7 +39,12 @@ class Agent(Protocol):
         """The agent's purpose, for people who choose an agent and models that may hand over to it."""
         ...
 
-    def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]: ...
+    def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        """Answer the ask. Closing the iterator ends the run early: what it has open is closed then.
+
+        Clients receive the message of a `RightseatError`, such as `AgentError`; of any other only that it happened.
+        """
+        ...
 
 
 @runtime_checkable

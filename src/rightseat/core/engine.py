@@ -74,7 +74,19 @@ Perform = Callable[[Ask, Steps], Coroutine[Any, Any, object]]
 
 
 class Engine(Protocol):
-    """Executes runs without knowledge of their content: it calls `perform`, and cancels it."""
+    """Executes runs without knowledge of their content: it calls `perform`, and cancels it::
+
+        async def start_and_cancel(engine: Engine, ask: Ask, perform: Perform) -> bool:
+            await engine.open(perform)
+            await engine.start(ask, perform)
+            was_running = await engine.cancel(ask.run_id)
+            await engine.close()
+            return was_running
+
+    `perform` writes the last event of the run, also when it is cancelled or fails. It raises `StaleWriter` if another
+    process has taken the run over. An engine without durable runs passes steps that save nothing. `tests/engines` has
+    the contract.
+    """
 
     supports_durable: bool
     """Whether it can resume a durable run whose process died."""

@@ -57,7 +57,18 @@ class SupportsBoundaryCheck(SyncTextFilter, Protocol):
 
 
 class Guard(Protocol):
-    """Each check raises `GuardDenied` with a reason that clients may see. After any other exception nothing passes."""
+    """Checks questions, response text and tool calls. `BaseGuard` permits whatever a guard does not check::
+
+        class PolitenessGuard(BaseGuard):
+            name = "politeness"
+
+            async def check_question(self, ask: Ask) -> None:
+                if "please" not in question_text(ask).lower():
+                    raise GuardDenied("Say please.", self.name)
+
+    Each check raises `GuardDenied` with a reason that clients may see. After any other exception nothing passes. Guards
+    run in the order of the configuration, around every agent; one guard checks many runs at once.
+    """
 
     name: str
     checks_topics: bool

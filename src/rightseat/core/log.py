@@ -74,6 +74,20 @@ response. It never raises.
 
 
 class Log(Protocol):
+    """Stores the events of runs, and streams them to any number of followers while they are written::
+
+        async def write_and_follow(log: Log) -> list[Event]:
+            await log.create("r1")
+            async with log.open("r1", epoch=1) as writer:
+                first = await writer.append(RunStarted("r1", "t1", "default"))
+                await writer.append(RunFinished("done"))
+            return [entry.event async for entries in log.follow("r1", after=first.id) for entry in entries]
+
+    The runtime creates a log before the run starts, and opens it under the epoch of its claim of the thread. `base`,
+    `expect_writer`, `stop_followers` and `unfinished_runs` matter to logs that outlive their process or are shared by
+    several; one in memory does nothing there. `tests/contracts/test_logs.py` has the contract.
+    """
+
     async def create(self, run_id: str, *, transient: bool = False) -> None:
         """Create the log of a run: from now on it can be followed, although it has no entries yet.
 

@@ -104,13 +104,23 @@ class Vectors(msgspec.Struct, frozen=True):
 
 
 class Model(Protocol):
-    """Turns a prompt into chunks.
+    """Turns a prompt into chunks::
 
-    An adapter only translates: `core.stream.framer` adds ids and start/end pairs. The adapter raises a `ModelError` if
-    the provider fails, before the first chunk or after it. Closing its iterator closes the connection to the model.
+        class EchoModel:
+            async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+                yield TextChunk(prompt.messages[-1].text)
+                yield StopChunk("stop")
+
+    An adapter only translates: `core.stream.framer` adds ids and start/end pairs. One model serves many runs at once.
+    `SupportsContinuation` and the protocols below it are optional. `tests/contracts/test_models.py` has the contract.
     """
 
-    def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]: ...
+    def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        """Call the model once. Closing the iterator closes the connection to the model.
+
+        Raises a `ModelError` if the provider fails, before the first chunk or after it.
+        """
+        ...
 
 
 @runtime_checkable

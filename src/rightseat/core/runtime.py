@@ -36,6 +36,7 @@ from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
+from rightseat.core.turns import take_turn
 from rightseat.shared_timers import SharedTimers
 
 logger = logging.getLogger(__name__)
@@ -141,6 +142,7 @@ class Runtime:
         if self.is_shutting_down:
             raise ShuttingDown
         check_thread_id(ask.thread_id)
+        await take_turn()
         ask = await self.hooks.before(ask)
         agent = self.find(ask.agent)
         if agent is None and ask.agent not in self.models:

@@ -127,6 +127,19 @@ THREAD_BYTES = 1000
 
 
 class Threads(Protocol):
+    """Stores threads, their messages and their runs. A thread has one run at a time::
+
+        async def claim_and_finish(threads: Threads, ask: Ask) -> Thread | None:
+            await threads.claim(ask)  # from now on another ask for the thread raises `ThreadBusy`
+            response = Message("assistant", (Text("Hello."),), id="m1")
+            await threads.finish(ask, (response,), None, RunFinished("done"))
+            return await threads.load(ask.thread_id, ask.principal)
+
+    Each thread belongs to the principal of its first ask; for all others it does not exist. Nothing of a `transient`
+    ask is stored. A store that is shared by processes keeps the runs of a dead one for `orphans`, and fences its
+    writers by epoch. What is stored besides is in `operations.store`. `tests/stores` has the contract.
+    """
+
     async def claim(
         self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
     ) -> RunClaim:
@@ -182,7 +195,9 @@ class Threads(Protocol):
         """
         ...
 
-    async def load(self, thread_id: str, principal: Principal) -> Thread | None: ...
+    async def load(self, thread_id: str, principal: Principal) -> Thread | None:
+        """The thread with all of its messages and runs; None if it does not exist or belongs to another user."""
+        ...
 
     async def list(
         self,

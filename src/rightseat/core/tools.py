@@ -123,9 +123,24 @@ class Tool:
 
 
 class Toolbox(Protocol):
-    """Provides tools. `tools` is called once per run, so the tools may differ between asks."""
+    """Provides tools::
 
-    async def tools(self, ask: Ask) -> Sequence[Tool]: ...
+        class ClockToolbox:
+            async def tools(self, ask: Ask) -> Sequence[Tool]:
+                return [Tool("tell_time", "Return the time in UTC.", {"type": "object"}, self._tell_time)]
+
+            async def _tell_time(self, invocation: Invocation) -> str:
+                return datetime.now(UTC).isoformat()
+
+    A toolbox with connections is an async context manager: the application opens it before the first run.
+    """
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        """The tools for this ask, called once per run: they may depend on the user and on the ask's parameters.
+
+        After an `AgentError` the run goes on without them, and the user receives its message; other errors end the run.
+        """
+        ...
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from rightseat import parts
 
 if TYPE_CHECKING:
     from rightseat.faces.ai_sdk import Options as AISDK
+    from rightseat.faces.anthropic import Options as Anthropic
     from rightseat.faces.console import Options as Console
     from rightseat.faces.copilotkit import Options as CopilotKit
     from rightseat.faces.mcp import Options as MCP
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AISDK",
     "MCP",
+    "Anthropic",
     "Console",
     "CopilotKit",
     "Metrics",
@@ -32,6 +34,7 @@ __all__ = [
 
 _TYPES = {
     "AISDK": "ai_sdk",
+    "Anthropic": "anthropic",
     "Console": "console",
     "CopilotKit": "copilotkit",
     "MCP": "mcp",

@@ -41,6 +41,7 @@ HANDSHAKES = {
     "copilotkit": FaceHandshake("POST", "", "CopilotKit 1.8 to 1.10.6, and from 1.50 on", {"method": "info"}),
     "ai_sdk": FaceHandshake("GET", "/rightseat-doctor/stream", "useChat of AI SDK 6 and 7, and assistant-ui"),
     "openai": FaceHandshake("GET", "/models", "OpenAI-compatible clients"),
+    "anthropic": FaceHandshake("GET", "/v1/models", "Claude Code and Anthropic's SDKs"),
     "openbb": FaceHandshake("GET", "/agents.json", "OpenBB Workspace, current and of 2024"),
     "mcp": FaceHandshake("POST", "", "MCP clients", MCP_INITIALIZE),
     "metrics": FaceHandshake("GET", "", "Prometheus", is_for_pages=False),

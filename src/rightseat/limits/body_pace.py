@@ -2,7 +2,8 @@
 
 Requests are decoded and prepared in the event loop. What that takes grows with the objects in the body, and with its
 bytes: a kilobyte counts as an object. Each user may send so many a second; a request that comes earlier waits, and one
-that would wait too long is refused. Ordinary requests do not wait.
+that would wait too long is refused. The work on large requests of all users takes turns (`rightseat.core.turns`).
+Ordinary requests do not wait.
 
 The bodies that a user sends at the same time are in memory, so their bytes are counted as they come.
 """
@@ -12,6 +13,7 @@ from collections import Counter
 
 from rightseat.core.ask import ANYONE
 from rightseat.core.errors import ConcurrencyLimitExceeded
+from rightseat.core.turns import TURNS, Turns
 
 CONTAINERS_PER_S = 10_000
 """Each takes 10 to 30 us, so one user uses at most a third of the time of the event loop."""
@@ -49,6 +51,7 @@ class BodyPace:
     def __init__(self) -> None:
         self._free_at: dict[str, float] = {}
         self._bytes: Counter[str] = Counter()
+        self._turns = Turns()
 
     def add_bytes(self, user: str, count: int) -> None:
         """`remove_bytes` gives them back. Raises `TooManyBodies`, and then has counted nothing."""
@@ -62,8 +65,11 @@ class BodyPace:
             del self._bytes[user]
 
     async def wait(self, user: str, containers: int) -> None:
-        """Raises `TooManyLargeRequests`."""
-        if containers <= FREE_CONTAINERS or user == ANYONE.id:
+        """From then on the request takes turns with other large ones. Raises `TooManyLargeRequests`."""
+        if containers <= FREE_CONTAINERS:
+            return
+        TURNS.set(self._turns)
+        if user == ANYONE.id:
             return
         now = asyncio.get_running_loop().time()
         begins = max(now, self._free_at.get(user, now))

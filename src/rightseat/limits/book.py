@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from rightseat.core.caller import Downgrade
-from rightseat.limits.kinds import KINDS, KindName
+from rightseat.limits.kinds import KINDS, KindName, UsageCounts
 from rightseat.limits.rules import (
     SUGGESTIONS_PER_REQUEST,
     Charge,
@@ -36,33 +36,6 @@ class UsageKey(NamedTuple):
     agent: str
     model: str
     purpose: str = "answer"
-
-
-class UsageCounts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is added to a row of the usage report. `cost` is in billionths of the currency."""
-
-    requests: int = 0
-    refused: int = 0
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    estimated_tokens: int = 0
-    cost: int = 0
-
-    def add(self, other: "UsageCounts") -> "UsageCounts":
-        mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
-        return UsageCounts(*(one + two for one, two in zip(mine, theirs, strict=True)))
-
-    def without(self, part: "UsageCounts") -> "UsageCounts":
-        """What is left if `part` is counted elsewhere. One of them may be estimated and the other one reported."""
-        if self.tokens <= part.tokens:
-            return UsageCounts()
-        mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(part)
-        return UsageCounts(*(max(0, one - two) for one, two in zip(mine, theirs, strict=True)))
-
-    @property
-    def tokens(self) -> int:
-        return self.input_tokens + self.output_tokens + self.estimated_tokens
 
 
 class HeldAmount(NamedTuple):

@@ -15,6 +15,7 @@ import msgspec
 
 from rightseat.core.messages import Call, File, Image, Message, Result, Text
 from rightseat.core.model import Model, Prompt
+from rightseat.core.tools import Tool
 
 WEIGHT_PER_TOKEN = 100
 """Weights are in hundredths of a token, as integers: sums of parts are then exact."""
@@ -74,21 +75,20 @@ class PromptSize(msgspec.Struct, frozen=True):
 
 def weigh_messages(messages: Sequence[Message]) -> dict[int, int]:
     """The weight of each message, by its `id()`: while these messages are kept, nothing else has it."""
-    return {id(message): _weigh_message(message) for message in messages}
+    return {id(message): weigh_message(message) for message in messages}
 
 
 def measure_prompt(prompt: Prompt, known: Mapping[int, int] = MappingProxyType({})) -> PromptSize:
-    """`known` has weights of some of the messages, see `weigh_messages`: a prompt of 16 MB takes 60 ms each time."""
-    weight = sum(known[id(one)] if id(one) in known else _weigh_message(one) for one in prompt.messages)
-    for tool in prompt.tools:
-        weight += MESSAGE_WEIGHT + weigh_json(tool.name) + weigh_json(tool.description) + weigh_json(tool.parameters)
+    """`known` has weights of some of the messages and tools, by their `id()`: 16 MB take 60 ms each time."""
+    weight = sum(known[id(one)] if id(one) in known else weigh_message(one) for one in prompt.messages)
+    weight += sum(known[id(tool)] if id(tool) in known else weigh_tool(tool) for tool in prompt.tools)
     if prompt.parameters.response_schema is not None:
         weight += weigh_json(prompt.parameters.response_schema)
     images = sum(isinstance(part, Image) for message in prompt.messages for part in message.parts)
     return PromptSize(weight, images)
 
 
-def _weigh_message(message: Message) -> int:
+def weigh_message(message: Message) -> int:
     weight = MESSAGE_WEIGHT
     for part in message.parts:
         match part:
@@ -103,6 +103,10 @@ def _weigh_message(message: Message) -> int:
             case Image():
                 pass  # counted by number
     return weight + (weigh_json(message.extra) if message.extra is not None else 0)
+
+
+def weigh_tool(tool: Tool) -> int:
+    return MESSAGE_WEIGHT + weigh_json(tool.name) + weigh_json(tool.description) + weigh_json(tool.parameters)
 
 
 def weigh_json(value: object) -> int:

@@ -5,9 +5,10 @@ The meter is in the context of the run's task, which tasks that the run starts i
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 import msgspec
 
@@ -24,6 +25,7 @@ from rightseat.core.model import (
     NoteChunk,
     Prompt,
 )
+from rightseat.core.turns import TURNS, take_turn
 from rightseat.limits.book import (
     Admitted,
     HeldAmount,
@@ -32,12 +34,11 @@ from rightseat.limits.book import (
     Outcome,
     Reserve,
     Settle,
-    UsageCounts,
     UsageKey,
 )
-from rightseat.limits.estimate import weigh_messages
+from rightseat.limits.estimate import weigh_message, weigh_messages, weigh_tool
 from rightseat.limits.first_call import FirstCall
-from rightseat.limits.kinds import NANO, REQUESTS
+from rightseat.limits.kinds import NANO, REQUESTS, UsageCounts
 from rightseat.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S
 from rightseat.limits.meter_context import OUTER_CALL, Metering, OuterCall
 from rightseat.limits.model_charge import CountedCall, ModelCharge, key_of
@@ -66,6 +67,7 @@ ANSWER_PURPOSES = ("answer", "schema")
 REQUEST_PURPOSES = ("embeddings", "transcriptions", "conversations")
 """Requests that start no run."""
 SUGGESTIONS = "suggestions"
+T = TypeVar("T")
 OpenStream = Callable[[Prompt], AsyncIterator[Chunk]]
 
 
@@ -106,14 +108,17 @@ class RunMeter:
 
     async def _weigh_ask(self) -> None:
         """Other tasks have their turn after each part of a large ask."""
-        unpaused = 0
-        for message in self._ask.messages:
-            known = weigh_messages((message,))
-            self._weights |= known
-            unpaused += sum(known.values())
-            if unpaused > WEIGHT_BETWEEN_PAUSES:
-                unpaused = 0
-                await asyncio.sleep(0)
+        await add_weights(self._weights, self._ask.messages, weigh_message)
+
+    async def _weigh_large(self, prompt: Prompt) -> Mapping[int, int]:
+        """The weights of the messages of the ask; of a large one also those of the other messages and the tools."""
+        if TURNS.get() is None:
+            return self._weights
+        weights = dict(self._weights)  # a copy: the tools of this prompt may be gone before the run ends
+        await take_turn()
+        await add_weights(weights, prompt.messages, weigh_message)
+        await add_weights(weights, prompt.tools, weigh_tool)
+        return weights
 
     def _expect_call(self, model: Model) -> Reserve | None:
         """The first call, if its size can be predicted. An ask that answers a question calls tools before the model."""
@@ -141,7 +146,7 @@ class RunMeter:
             return Charge(key, rule, rule.kind.of_ask, policy=policy)
         if model is None or not self._can_downgrade(policy, model):
             return Charge(key, rule, rule.kind.of_ask)
-        needed = rule.kind.of_call(self._charge_ask(model)) if rule.kind.counts_calls else 0
+        needed = rule.kind.of_call(self._charge_ask(model).reserved) if rule.kind.counts_calls else 0
         return Charge(key, rule, rule.kind.of_ask, needed, policy)
 
     def _can_downgrade(self, policy: DowngradePolicy, model: Model) -> bool:
@@ -269,7 +274,8 @@ class RunMeter:
         `nested` fills while the stream is read: calls of other models, which are counted for themselves.
         """
         agent, purpose = labels.agent, labels.purpose
-        call = ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, weights=self._weights)
+        weights = await self._weigh_large(prompt)
+        call = ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, weights=weights)
         source = self._source if agent is None else self._source._replace(agent=agent)
         usage = self._usage_key(call.model_key, source.agent, purpose)
         charges = self._charges(source, call, model if purpose in ANSWER_PURPOSES else None)
@@ -327,7 +333,7 @@ class RunMeter:
         """Only a call for the answer can be downgraded, which has a `model`. No call waits in a queue."""
         ignored = self.downgrade.limits if self.downgrade else ()
         return [
-            Charge(key, rule, rule.kind.of_call(call), policy=self._call_policy(key, model))
+            Charge(key, rule, rule.kind.of_call(call.reserved), policy=self._call_policy(key, model))
             for key, rule in self._metering.limits.rules_for(source)
             if rule.kind.counts_calls and key.limit not in ignored
         ]
@@ -386,6 +392,20 @@ class RunMeter:
 
 def include_suggestion(charge: Charge) -> Charge:
     return msgspec.structs.replace(charge, suggestions=suggestions_of(charge.key))
+
+
+async def add_weights(weights: dict[int, int], items: Sequence[T], weigh: Callable[[T], int]) -> None:
+    """Weigh what is not known yet, in pieces."""
+    unpaused = 0
+    for item in items:
+        if id(item) in weights:
+            continue
+        weights[id(item)] = weight = weigh(item)
+        unpaused += weight
+        if unpaused > WEIGHT_BETWEEN_PAUSES:
+            unpaused = 0
+            await asyncio.sleep(0)
+            await take_turn()
 
 
 METER: ContextVar[RunMeter | None] = ContextVar("rightseat_meter", default=None)

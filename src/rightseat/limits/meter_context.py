@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rightseat.core.model import Model
-from rightseat.limits.book import UsageCounts
 from rightseat.limits.budget_watch import BudgetWatch, Notify
 from rightseat.limits.first_call import FirstCalls
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
 from rightseat.limits.prices import Prices

@@ -14,8 +14,8 @@ from rightseat.core.call_labels import LABELS
 from rightseat.core.caller import CALLER
 from rightseat.core.concurrency import iterate_in_context
 from rightseat.core.model import MODEL_KEY, CannotContinue, Chunk, Model, PartialOutput, Prompt, Vectors
-from rightseat.limits.book import UsageCounts
 from rightseat.limits.estimate import estimate_tokens
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.meter import ANSWER_PURPOSES, METER, OpenStream, RunMeter
 from rightseat.limits.meter_context import OUTER_CALL, Metering
 from rightseat.limits.model_charge import key_of, provider_name

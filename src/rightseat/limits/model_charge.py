@@ -18,7 +18,6 @@ from rightseat.core.model import (
     UsageChunk,
     model_name,
 )
-from rightseat.limits.book import UsageCounts
 from rightseat.limits.estimate import (
     DEFAULT_RESERVE_TOKENS,
     PromptSize,
@@ -27,18 +26,22 @@ from rightseat.limits.estimate import (
     output_bound,
     weigh_text,
 )
-from rightseat.limits.kinds import NANO, CallAmounts
+from rightseat.limits.kinds import NANO, UsageCounts
 from rightseat.limits.prices import TOKENS_PER_PRICE, Price, Prices
 
 WEIGHED_CHARS = 4096
 
 
-class CountedCall(CallAmounts, Protocol):
-    """A model call as limits count it. Its amounts are what to reserve before it is made."""
+class CountedCall(Protocol):
+    """A model call as limits count it. `model_key` is a name under `models`."""
 
     model_key: str
-    """A name under `models`."""
     has_failed: bool
+
+    @property
+    def reserved(self) -> UsageCounts:
+        """The most that it may use."""
+        ...
 
     def estimate(self, output_weight: int) -> UsageCounts:
         """What it used, if nothing is known but its input and so much output."""
@@ -71,8 +74,7 @@ class ModelCharge:
         self._size = PromptSize(self.prompt_weight, asked.images)
         self._bound = output_bound(prompt, model, reserve.get(self.model_key, DEFAULT_RESERVE_TOKENS))
         self._is_own_bound = prompt.parameters.max_tokens != self._bound
-        self.tokens = self._size.tokens + self._bound
-        self.cost = self._cost(self._size.tokens, 0, self._bound)
+        self.reserved = self._count(self._size.tokens, 0, self._bound)
         self._prompt = prompt
         self._usage: UsageChunk | None = None
         self._output_weight = 0
@@ -128,11 +130,7 @@ class ModelCharge:
         if self._usage is not None:  # reported with the first token, of an answer that was cut off later
             output = max(self._usage.output_tokens, min(count_tokens(self._output_weight), self._bound))
             return self._reported(msgspec.structs.replace(self._usage, output_tokens=output))
-        if not is_reserved:
-            return found
-        return msgspec.structs.replace(
-            found, estimated_tokens=min(found.estimated_tokens, self.tokens), cost=min(found.cost, self.cost)
-        )
+        return found.at_most(self.reserved) if is_reserved else found
 
     def estimate(self, output_weight: int) -> UsageCounts:
         output = count_tokens(output_weight)
@@ -141,12 +139,11 @@ class ModelCharge:
 
     def _reported(self, usage: UsageChunk) -> UsageCounts:
         cached = min(usage.cache_read_tokens, usage.input_tokens)
-        return UsageCounts(
-            input_tokens=usage.input_tokens,
-            cached_tokens=cached,
-            output_tokens=usage.output_tokens,
-            cost=self._cost(usage.input_tokens - cached, cached, usage.output_tokens),
-        )
+        return self._count(usage.input_tokens, cached, usage.output_tokens)
+
+    def _count(self, input: int, cached: int, output: int) -> UsageCounts:
+        cost = self._cost(input - cached, cached, output)
+        return UsageCounts(input_tokens=input, cached_tokens=cached, output_tokens=output, cost=cost)
 
     def _cost(self, fresh: int, cached: int, output: int) -> int:
         return cost_in_nanos(self._price, fresh, cached, output) if self._price else 0

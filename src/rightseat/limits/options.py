@@ -1,13 +1,13 @@
 """The section `limits`: how many requests, runs, tokens and how much money a subject may use."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, Self, assert_never
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rightseat.limits.kinds import KINDS, RUNS
+from rightseat.limits.kinds import KINDS, RUNS, KindName
 from rightseat.limits.rules import (
     DowngradePolicy,
     ExceedPolicy,
@@ -162,20 +162,43 @@ class LimitOptions(BaseModel):
     def rules(self, zone: str) -> Iterator[LimitRule]:
         if self.concurrent_runs is not None:
             yield LimitRule(RUNS, self.concurrent_runs)
-        windowed = [kind for kind in KINDS.values() if not kind.is_slot]
-        units: Mapping[str, Window] = {
-            "minute": SlidingWindow(60),
-            "hour": SlidingWindow(3600),
-            "day": CalendarWindow("day", zone),
-            "month": CalendarWindow("month", zone),
-        }
-        for kind in windowed:
-            for unit, window in units.items():
-                if (most := getattr(self, f"{kind.name}_per_{unit}", None)) is not None:
+        day, month = CalendarWindow("day", zone), CalendarWindow("month", zone)
+        windows: Sequence[Window] = (SlidingWindow(60), SlidingWindow(3600), day, month)
+        for kind in KINDS.values():
+            for most, window in zip(self._periods(kind.name), windows, strict=True):
+                if most is not None:
                     yield LimitRule(kind, kind.parse(most), window)
-        for kind in windowed:
-            if (own := getattr(self, kind.name)) is not None:
+        for kind in KINDS.values():
+            if (own := self._own_period(kind.name)) is not None:
                 yield LimitRule(kind, kind.parse(own.most), SlidingWindow(read_period(own.per)))
+
+    def _periods(self, kind: KindName) -> tuple[float | None, float | None, float | None, float | None]:
+        """The maximum per minute, hour, day and month."""
+        match kind:
+            case "requests":
+                minute, hour = self.requests_per_minute, self.requests_per_hour
+                return minute, hour, self.requests_per_day, self.requests_per_month
+            case "tokens":
+                return self.tokens_per_minute, self.tokens_per_hour, self.tokens_per_day, self.tokens_per_month
+            case "cost":
+                return None, None, self.cost_per_day, self.cost_per_month
+            case "runs":
+                return None, None, None, None
+            case _:
+                assert_never(kind)
+
+    def _own_period(self, kind: KindName) -> CountWindow | CostWindow | None:
+        match kind:
+            case "requests":
+                return self.requests
+            case "tokens":
+                return self.tokens
+            case "cost":
+                return self.cost
+            case "runs":
+                return None
+            case _:
+                assert_never(kind)
 
 
 def build_limits(options: Sequence[LimitOptions], zone: str) -> Limits:

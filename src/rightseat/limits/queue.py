@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from rightseat.core.errors import ShuttingDown, StoreUnreachable
-from rightseat.limits.book import Admitted, LimitRefusal, Queued, Reserve, Settle, UsageCounts
+from rightseat.limits.book import Admitted, LimitRefusal, Queued, Reserve, Settle
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.observer import LimitObserver
 from rightseat.limits.rules import CounterKey, LimitRule

@@ -10,6 +10,7 @@ import asyncio
 from rightseat.core.ask import ANYONE
 from rightseat.core.errors import ConcurrencyLimitExceeded
 from rightseat.core.reads import READS
+from rightseat.core.turns import take_turn
 from rightseat.limits.body_pace import BodyPace, TooManyBodies, TooManyLargeRequests
 
 MAX_CONCURRENT_READS_PER_USER = 4
@@ -222,6 +223,7 @@ async def pace_body(containers: int) -> None:
     """Called by whatever decodes a body, before it does. Raises `TooManyLargeRequests`."""
     if (reads := current_reads()) is not None:
         await reads.pace(containers)
+        await take_turn()
 
 
 def open_part() -> RequestReads:

@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from rightseat.core.types import JsonValue
-from rightseat.limits.book import UsageCounts
-from rightseat.limits.kinds import NANO
+from rightseat.limits.kinds import NANO, UsageCounts
 from rightseat.limits.rules import LimitRule, Limits, Subject
 from rightseat.limits.store import CounterRow, UsageQuery, UsageRow
 from rightseat.limits.windows import find_zone

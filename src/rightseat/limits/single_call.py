@@ -4,9 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-import msgspec
-
-from rightseat.limits.book import UsageCounts
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.meter import METER, RunMeter
 from rightseat.limits.model_charge import cost_in_nanos
 from rightseat.limits.prices import Prices
@@ -28,34 +26,25 @@ class SingleCall:
         self, model: str, provider_model: str, reserved: TokenCounts, estimated: TokenCounts, prices: Prices
     ) -> None:
         self.model_key = model
-        self._reserved = reserved
+        self._price = prices.find(model, provider_model)
+        self.reserved = self._count(reserved)
         self.estimated = estimated
         self.reported: TokenCounts | None = None
         self.has_failed = False
-        self._price = prices.find(model, provider_model)
-
-    @property
-    def tokens(self) -> int:
-        return sum(self._reserved)
-
-    @property
-    def cost(self) -> int:
-        return self._cost(self._reserved)
 
     def counts(self, *, is_reserved: bool) -> UsageCounts:
         if self.has_failed:
             return UsageCounts()
         if self.reported is not None:
-            input, output = self.reported
-            return UsageCounts(input_tokens=input, output_tokens=output, cost=self._cost(self.reported))
+            return self._count(self.reported)
         found = self.estimate(0)
-        if not is_reserved:
-            return found
-        tokens, cost = min(found.estimated_tokens, self.tokens), min(found.cost, self.cost)
-        return msgspec.structs.replace(found, estimated_tokens=tokens, cost=cost)
+        return found.at_most(self.reserved) if is_reserved else found
 
     def estimate(self, output_weight: int) -> UsageCounts:
         return UsageCounts(estimated_tokens=max(1, sum(self.estimated)), cost=self._cost(self.estimated))
+
+    def _count(self, tokens: TokenCounts) -> UsageCounts:
+        return UsageCounts(input_tokens=tokens.input, output_tokens=tokens.output, cost=self._cost(tokens))
 
     def _cost(self, tokens: TokenCounts) -> int:
         return cost_in_nanos(self._price, tokens.input, 0, tokens.output) if self._price else 0

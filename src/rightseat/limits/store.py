@@ -6,7 +6,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from rightseat.limits.book import Buckets, Operation, Outcome, Settle, UsageCounts
+from rightseat.limits.book import Buckets, Operation, Outcome, Settle
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.rules import CounterKey, LimitRule
 from rightseat.limits.tickets import QueueState
 

@@ -8,24 +8,15 @@ until it is committed and all readers have it: 32 of them, or 1,024, would be ma
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
+from rightseat.core import events as e
 from rightseat.core.errors import RunNotFound, StaleWriter
-from rightseat.core.events import (
-    Event,
-    ReasoningEnded,
-    RunFailed,
-    RunFinished,
-    SpanEnded,
-    StepEnded,
-    TextEnded,
-    ToolCallEnded,
-)
 from rightseat.core.log import Entry, ImmediateSink
 
 MAX_READER_LAG = 32
 MAX_UNCOMMITTED_ENTRIES = 1024
 """A writer waits while more entries than this are not committed."""
 LARGE_ENTRY_BYTES = 8192
-END_EVENTS = (TextEnded, ReasoningEnded, ToolCallEnded, StepEnded, SpanEnded, RunFinished, RunFailed)
+END_EVENTS = (e.TextEnded, e.ReasoningEnded, e.ToolCallEnded, e.StepEnded, e.SpanEnded, e.RunFinished, e.RunFailed)
 """The writer never waits with these: a run must be able to end."""
 
 ReadOlder = Callable[[int, int], Awaitable[Sequence[Entry]]]
@@ -74,7 +65,7 @@ class RunBuffer:
         self.epoch = epoch
         self.wake_writer()
 
-    def next_entry(self, epoch: int, event: Event) -> Entry:
+    def next_entry(self, epoch: int, event: e.Event) -> Entry:
         """The event as the run's next entry, not published yet."""
         if self.epoch != epoch:
             raise StaleWriter(self.id, epoch, self.epoch)

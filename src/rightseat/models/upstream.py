@@ -20,6 +20,7 @@ from rightseat.core.errors import (
     ModelUnreachable,
 )
 from rightseat.core.model import Chunk
+from rightseat.core.turns import take_turn
 from rightseat.egress.client import Client
 from rightseat.egress.credentials import Credentials
 from rightseat.egress.deadlines import Deadlines, Timeouts, has_content, model_timeout
@@ -122,6 +123,7 @@ class Upstream:
         frames = frames or sse.SseDecoder()
         feed, read = frames.feed, events.read
         with _ErrorMapping(self, events), Deadlines(self._timeouts, self._timeout, self._timers) as deadlines:
+            await take_turn()
             async with await self._open(path, write_body(), is_timed=False) as response:
                 media_type = await self._check_start(response, frames.media_type)
                 response.discard_headers()

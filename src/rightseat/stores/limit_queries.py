@@ -22,9 +22,9 @@ from rightseat.limits.book import (
     Outcome,
     Reserve,
     Settle,
-    UsageCounts,
     is_slot,
 )
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
 from rightseat.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
 from rightseat.limits.tickets import QueueState, Ticket, WaitingTickets
@@ -39,11 +39,14 @@ from rightseat.stores.limit_rows import (
     SavedHold,
     SavedRows,
 )
-from rightseat.stores.limit_statements import STATEMENTS
+from rightseat.stores.limits_postgresql import PostgresStatements
+from rightseat.stores.limits_sqlite import SqliteStatements
 from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.scripts import Script, run_script
 from rightseat.stores.tables import limit_counters, limit_holds, runs, usage
 
+STATEMENTS: Mapping[str, LimitStatements] = {"postgresql": PostgresStatements(), "sqlite": SqliteStatements()}
+"""By SQLAlchemy's name of the dialect."""
 PERIOD_MARGIN_S = 0.001
 """At the ends of a period, where floating-point numbers are rounded."""
 SLOT_SUFFIX = ":slot"

@@ -16,18 +16,17 @@ from rightseat.limits.book import (
     Outcome,
     Reserve,
     Settle,
-    UsageCounts,
     UsageKey,
     is_slot,
 )
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
 from rightseat.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
 from rightseat.limits.tickets import QueueState, Ticket, WaitingTickets
 from rightseat.limits.windows import find_zone
 from rightseat.stores import limit_queries
 from rightseat.stores.known_limits import KnownLimits, is_repeatable
-from rightseat.stores.limit_queries import MissingCounters
-from rightseat.stores.limit_statements import STATEMENTS
+from rightseat.stores.limit_queries import STATEMENTS, MissingCounters
 from rightseat.stores.store_database import StoreDatabase
 
 MAX_COMPARISONS = 2

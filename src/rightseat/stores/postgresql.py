@@ -24,6 +24,7 @@ from rightseat.stores.leases import LEASES, LOCK_LEASE, Lease, read_lease, read_
 from rightseat.stores.migrations import upgrade_once
 from rightseat.stores.pool import POOL_OVERFLOW, POOL_SIZE, STATEMENT_TIMEOUT_S, create_pool
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
+from rightseat.stores.schema_rights import warn_of_creators
 from rightseat.stores.script_connection import ScriptConnection
 from rightseat.stores.scripts import Script
 from rightseat.stores.store_database import Work, new_process_id
@@ -91,6 +92,8 @@ class Postgres:
             if await self._connector.has_pooler():
                 self._use_pool(has_pooler=True)
             await self._migrate()
+            async with self._engine.connect() as connection:
+                await connection.run_sync(warn_of_creators, self._address)
             await self.lease.open()
         except (OSError, asyncpg.PostgresError, DBAPIError) as error:
             await self._engine.dispose()

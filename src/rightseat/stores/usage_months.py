@@ -8,11 +8,10 @@ from typing import Any
 import msgspec
 from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, func, select, tuple_
 
-from rightseat.limits.book import UsageCounts
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.windows import find_zone
-from rightseat.stores.limit_queries import COUNT_NAMES
+from rightseat.stores.limit_queries import COUNT_NAMES, STATEMENTS
 from rightseat.stores.limit_rows import AddedUsage, SavedRows
-from rightseat.stores.limit_statements import STATEMENTS
 from rightseat.stores.scripts import run_script
 from rightseat.stores.tables import usage
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from rightseat.core.takeovers import TakeoverOutcome
+from rightseat.core.run.observers import TakeoverOutcome
 from rightseat.operations.database_metrics import PoolState, ReportsDatabase
 from rightseat.operations.leases import HeldLease
 

@@ -4,16 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from rightseat.core.events import (
-    Event,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.loop.tool_calls import read_arguments
 from rightseat.core.messages import Call, Image, Message, Result, Text
 
@@ -29,7 +20,7 @@ class ChunkDecoder:
         self._call: str | None = None
         self._calls: dict[tuple[str, int], str] = {}  # by message and index
 
-    def read_chunk(self, chunk: Json, metadata: Json) -> Iterator[Event]:
+    def read_chunk(self, chunk: Json, metadata: Json) -> Iterator[e.Event]:
         """Decode a chunk of a model's message. `metadata` may hide the texts or calls of this model."""
         id = chunk.get("id")
         if not isinstance(id, str):
@@ -39,12 +30,12 @@ class ChunkDecoder:
                 yield from self.close()
                 self._text = id
                 self.emitted_ids.add(id)
-                yield TextStarted(id)
-            yield TextDelta(id, text)
+                yield e.TextStarted(id)
+            yield e.TextDelta(id, text)
         for piece in chunk.get("tool_call_chunks") or ():
             yield from self._read_call_chunk(id, piece, metadata.get("copilotkit:emit-tool-calls"))
 
-    def _read_call_chunk(self, message_id: str, piece: Json, wanted: Any) -> Iterator[Event]:
+    def _read_call_chunk(self, message_id: str, piece: Json, wanted: Any) -> Iterator[e.Event]:
         place = (message_id, piece.get("index") or 0)
         id, name, text = piece.get("id"), piece.get("name"), piece.get("args")
         if isinstance(id, str) and isinstance(name, str) and name:
@@ -53,19 +44,19 @@ class ChunkDecoder:
                 return
             yield from self.close()
             self._call = self._calls[place] = id
-            yield ToolCallStarted(id, name, message_id)
+            yield e.ToolCallStarted(id, name, message_id)
         known = self._calls.get(place)
         if known is not None and known == self._call and isinstance(text, str) and text:
-            yield ToolCallDelta(known, text)
+            yield e.ToolCallDelta(known, text)
 
-    def close(self) -> Iterator[Event]:
+    def close(self) -> Iterator[e.Event]:
         if self._text is not None:
-            yield TextEnded(self._text)
+            yield e.TextEnded(self._text)
         if self._call is not None:
-            yield ToolCallEnded(self._call)
+            yield e.ToolCallEnded(self._call)
         self._text = self._call = None
 
-    def read_message(self, message: Json, metadata: Json | None = None) -> Iterator[Event]:
+    def read_message(self, message: Json, metadata: Json | None = None) -> Iterator[e.Event]:
         """Decode a complete message, without the parts that were streamed before."""
         wanted, id = metadata or {}, message.get("id")
         match message.get("type"):
@@ -73,7 +64,7 @@ class ChunkDecoder:
                 text = content_of(message.get("content"))
                 if text and id not in self.emitted_ids and wanted.get("copilotkit:emit-messages") is not False:
                     yield from self.close()
-                    yield from self.record(TextStarted(id), TextDelta(id, text), TextEnded(id))
+                    yield from self.record(e.TextStarted(id), e.TextDelta(id, text), e.TextEnded(id))
                 for call in message.get("tool_calls") or ():
                     if call.get("id") in self.emitted_ids or not is_wanted(
                         call["name"], wanted.get("copilotkit:emit-tool-calls")
@@ -81,26 +72,26 @@ class ChunkDecoder:
                         continue
                     yield from self.close()
                     arguments = encode(call.get("args") or {})
-                    made = ToolCallStarted(call["id"], call["name"], id)
-                    yield from self.record(made, ToolCallDelta(call["id"], arguments), ToolCallEnded(call["id"]))
+                    made = e.ToolCallStarted(call["id"], call["name"], id)
+                    yield from self.record(made, e.ToolCallDelta(call["id"], arguments), e.ToolCallEnded(call["id"]))
             case "tool" if isinstance(call_id := message.get("tool_call_id"), str):
                 yield from self.read_result(call_id, message)
 
-    def read_result(self, call_id: str, message: Json) -> Iterator[Event]:
+    def read_result(self, call_id: str, message: Json) -> Iterator[e.Event]:
         if f"result-{call_id}" in self.emitted_ids:
             return
         yield from self.close()
         name, failed = message.get("name"), message.get("status") == "error"
         content = content_of(message.get("content"))
         error = "tool_failed" if failed else None
-        yield from self.record(ToolCallReturned(call_id, name if isinstance(name, str) else "", content, error))
+        yield from self.record(e.ToolCallReturned(call_id, name if isinstance(name, str) else "", content, error))
 
-    def record(self, *events: Event) -> Iterator[Event]:
+    def record(self, *events: e.Event) -> Iterator[e.Event]:
         for event in events:
             match event:
-                case TextStarted(message_id=id) | ToolCallStarted(call_id=id):
+                case e.TextStarted(message_id=id) | e.ToolCallStarted(call_id=id):
                     self.emitted_ids.add(id)
-                case ToolCallReturned(call_id=id):
+                case e.ToolCallReturned(call_id=id):
                     self.emitted_ids.add(f"result-{id}")
             yield event
 

@@ -702,3 +702,26 @@ async def test_the_events_of_a_toolbox_about_its_tools_come_first() -> None:
     first, *_ = await run(loop, Ask(messages=(user("Hi"),)))
 
     assert first == Custom("one.changed", None)
+
+
+async def test_a_call_that_was_cut_off_is_not_run_and_no_client_runs_it() -> None:
+    half: list[Chunk] = [CallChunk(0, '{"text": "I', "c1", "send"), StopChunk("length")]
+    for loop, ask in [
+        (Loop(ScriptedModel([half]), [Box(send=give_ok)]), Ask(messages=(user("Hi"),))),
+        (Loop(ScriptedModel([half])), Ask(messages=(user("Hi"),), tools=(ToolOffer("send", "", {}),))),
+    ]:
+        events = await run(loop, ask)
+
+        assert [(name, error) for name, _, error in results(events)] == [("c1", "cut_off")]
+        assert not any(isinstance(event, RunFinished) for event in events)
+
+
+async def test_calls_beside_one_that_was_cut_off_are_run() -> None:
+    both_calls: list[Chunk] = [CallChunk(0, "{}", "c1", "send"), CallChunk(1, '{"a', "c2", "send"), StopChunk("length")]
+    model = ScriptedModel([both_calls, says("Sent once.")])
+
+    events = await run(Loop(model, [Box(send=give_ok)]), Ask(messages=(user("Hi"),)))
+
+    assert sorted((id, error) for id, _, error in results(events)) == [("c1", None), ("c2", "cut_off")]
+    assert text_of(events) == "Sent once."
+    assert [part.call_id for message in model.prompts[1].messages for part in message.parts if isinstance(part, Result)]

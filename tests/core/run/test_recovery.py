@@ -3,8 +3,8 @@ from pathlib import Path
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Perform, Resumed
 from rightseat.core.messages import user
+from rightseat.core.run.observers import TakeoverOutcome
 from rightseat.core.run.recovery import Recovery
-from rightseat.core.takeovers import TakeoverOutcome
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.databases import connect

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from rightseat.core.errors import ModelError, ModelUnreachable, ResponseTooLong
 from rightseat.core.events import (
+    Custom,
     Event,
     ModelResponseEnded,
     ReasoningDelta,
     ReasoningEnded,
     ReasoningStarted,
+    StopReason,
     TextDelta,
     TextEnded,
     TextStarted,
@@ -475,3 +477,24 @@ async def test_an_answer_without_an_end_is_ended_at_its_limit_and_what_is_open_i
 
     check_pairs(events)
     assert sum(isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta) for event in events) == 2
+
+
+@pytest.mark.parametrize(("reason", "words"), [("length", "the token limit"), ("filtered", "the provider's filter")])
+def test_a_call_that_was_cut_off_is_incomplete_and_a_warning_names_it(reason: StopReason, words: str) -> None:
+    whole, half = CallChunk(0, '{"a": 1}', "c1", "whole"), CallChunk(1, '{"a": "b', "c2", "half")
+
+    events = framed(whole, half, StopChunk(reason))
+
+    assert [event for event in events if isinstance(event, ToolCallEnded)] == [
+        ToolCallEnded("c1"),
+        ToolCallEnded("c2", complete=False),
+    ]
+    (warning,) = [str(event.value) for event in events if isinstance(event, Custom)]
+    assert warning.startswith(f"The call of 'half' was cut off by {words}")
+
+
+def test_arguments_before_a_name_are_those_of_the_call() -> None:
+    events = framed(CallChunk(0, '{"a"'), CallChunk(0, name="late"), CallChunk(0, ": 1}"), StopChunk("length"))
+
+    assert made(events)[0][2] == '{"a": 1}'
+    assert [event.complete for event in events if isinstance(event, ToolCallEnded)] == [True]

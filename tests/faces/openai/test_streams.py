@@ -324,3 +324,30 @@ async def test_a_hook_may_change_what_is_asked(serve: Serve) -> None:
 def text_of(prompt: Prompt) -> str:
     last: Message = prompt.messages[-1]
     return last.text
+
+
+CUT: list[Chunk] = [
+    CallChunk(0, '{"q": "a"}', "c1", "search"),
+    CallChunk(1, '{"q": "I', "c2", "search"),
+    StopChunk("length"),
+]
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+async def test_a_call_that_was_cut_off_is_left_out_with_a_warning(serve: Serve, kept: int) -> None:
+    async with serve(app(runtime(CUT[1 - kept :]))) as url:
+        body = (await post(url, tools=TOOLS)).json()
+
+    (choice,) = body["choices"]
+    assert [call["id"] for call in choice["message"].get("tool_calls", [])] == ["c1"][:kept]
+    assert choice["finish_reason"] == "length"
+    assert body["warnings"][0].startswith("The call of 'search' was cut off by the token limit (`max_tokens`)")
+
+
+async def test_a_stream_ends_with_the_warning_about_a_call_that_was_cut_off(serve: Serve) -> None:
+    async with serve(app(runtime(CUT))) as url:
+        answer = await post(url, tools=TOOLS, stream=True)
+
+    last = chunks(answer.content)[-1]
+    assert last["choices"][0]["finish_reason"] == "length"
+    assert last["warnings"][0].startswith("The call of 'search' was cut off")

@@ -10,7 +10,7 @@ import httpx2
 from rightseat.core.errors import ModelUnreachable
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conftest import Serve
-from tests.faces.openbb.serving import app, ask, events, said_to, text_of
+from tests.faces.openbb.serving import app, ask, events, post, said_to, text_of
 
 SAMPLES = Path(__file__).parents[2] / "recordings" / "openbb-2024"
 QUESTION = {"messages": [{"role": "human", "content": "Hi there."}]}
@@ -54,6 +54,13 @@ async def test_one_message_and_several_reach_the_model_in_their_order(serve: Ser
     assert said_to(model.prompts[0].messages, "user") == ["Hi there."]
     roles = [message.role for message in model.prompts[1].messages if message.role != "system"]
     assert roles == ["user", "assistant", "user"]
+
+
+async def test_the_example_of_three_chunks_is_sent_to_the_byte(serve: Serve) -> None:
+    async with serve(app(ScriptedModel([says("H", "i", "!")]))) as url:
+        answer = await post(url, sample("one-message"))
+
+    assert answer.text.replace("\r\n", "\n").strip() == (SAMPLES / "three-chunks.txt").read_text().strip()
 
 
 async def test_context_reaches_the_model_with_its_metadata(serve: Serve) -> None:

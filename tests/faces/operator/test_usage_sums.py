@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from rightseat.faces.operator import usage_sums
-from rightseat.limits.book import Settle, UsageCounts, UsageKey
+from rightseat.limits.book import Settle, UsageKey
+from rightseat.limits.kinds import UsageCounts
 from rightseat.stores.limits import MemoryLimits
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CONFIGURATION, Server, serving

@@ -145,6 +145,12 @@ async def test_what_minijinja_lacks_is_left_to_jinja(templates: Templates) -> No
     assert said == ["isassistant...so it is"] * 2
 
 
+async def test_a_template_may_read_the_arguments_of_a_call(templates: Templates) -> None:
+    source = "{% set read = messages[0].arguments | from_json %}{{ read.city }}{{ read | from_json | tojson }}"
+
+    assert await templates.get(source).render([{"arguments": '{"city": "Rome"}'}]) == 'Rome{"city": "Rome"}'
+
+
 async def test_more_names_reach_the_template(templates: Templates) -> None:
     template = templates.get("{{ builtin_tools | join('+') }}{{ tools is none }}")
 

@@ -3,13 +3,13 @@
 import json
 import time
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import click
 
 from rightseat.cli.plain_text import remove_control_characters
 from rightseat.cli.progress import show_progress
-from rightseat.core.events import Custom, Event, StepEnded, StepStarted, TextDelta, TextEnded, TextStarted
+from rightseat.core import events as e
 from rightseat.core.types import JsonValue
 from rightseat.text import truncate
 
@@ -35,33 +35,41 @@ class FlowPrinter:
         self._details: list[str] = []
         self._progress = ExitStack()
 
-    def print(self, event: Event) -> None:
+    def print(self, event: e.Event) -> None:
         match event:
-            case StepStarted(name=name):
+            case e.StepStarted(name=name):
                 self._step_began, self._has_responded = time.monotonic(), False
                 self._step, self._details = StepSummary(), []
                 self._progress.enter_context(show_progress(f"Step {name}"))
-            case Custom(name="flow.step", value={"event": str(kind), "call": str(call), "value": dict(value)}):
+            case e.Custom(name="flow.step", value={"event": str(kind), "call": str(call), "value": dict(value)}):
                 self._step = summarize_step(kind, call, value) or self._step
                 self._details += describe_data(value) if self._shows_data else ()
-            case Custom(name="artifact", value={"name": str(name), "kind": str(kind)}):
+            case e.Custom(name="artifact", value={"name": str(name), "kind": str(kind)}):
                 self._details.append(f"{kind}: {name}")
-            case StepEnded(name=name):
+            case e.StepEnded(name=name):
                 self._progress.close()
                 self._print_step(name)
-            case TextStarted():
+            case e.TextStarted():
                 self._progress.close()
                 self._has_responded = True
                 click.echo(err=True)  # an empty line, apart from the steps
-            case TextDelta(text=text):
+            case e.TextDelta(text=text):
                 click.echo(text, nl=False)
-            case TextEnded():
+            case e.TextEnded():
                 click.echo()
                 click.echo(err=True)
-            case Custom(name="flow.finished", value={"status": str(status)}):
+            case e.Custom(name="flow.finished", value={"status": str(status)}):
                 click.echo(f"{status} after {time.monotonic() - self._flow_began:.1f} s", err=True)
-            case _:
+            case e.RunStarted() | e.RunFinished() | e.RunFailed() | e.ModelResponseEnded() | e.MessagesReplaced():
+                pass  # the command tells how the flow ended
+            case e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded() | e.SpanStarted() | e.SpanEnded():
+                pass
+            case e.ToolCallStarted() | e.ToolCallDelta() | e.ToolCallEnded() | e.ToolCallReturned():
+                pass  # of a step that calls a tool, whose outcome is in `flow.step`
+            case e.StateReplaced() | e.StateChanged() | e.Custom():
                 pass  # nothing to print
+            case _:
+                assert_never(event)
 
     def _print_step(self, name: str) -> None:
         seconds = time.monotonic() - self._step_began

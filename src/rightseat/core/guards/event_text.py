@@ -5,32 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
+from rightseat.core import events as e
 from rightseat.core.ask import Ask
-from rightseat.core.events import (
-    Custom,
-    Event,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 from rightseat.core.messages import Call, File, Image, Message, Result, Text
 from rightseat.core.types import JsonValue
 
@@ -41,37 +17,37 @@ RANDOM_ID = re.compile(
 """Random ids, which contain no readable text."""
 
 
-def texts_in(event: Event) -> Iterator[str]:
+def texts_in(event: e.Event) -> Iterator[str]:
     """The readable texts of an event, except text and call deltas. Ids count, because agents can choose them."""
     match event:
-        case TextStarted(message_id=id) | ReasoningStarted(message_id=id):
+        case e.TextStarted(message_id=id) | e.ReasoningStarted(message_id=id):
             yield from readable_id(id)
-        case ToolCallReturned(call_id=id, name=name, content=content, error=error, message_id=message_id):
+        case e.ToolCallReturned(call_id=id, name=name, content=content, error=error, message_id=message_id):
             yield from (*readable_id(id), *readable_id(message_id), name, error or "", content)
             yield from strings_in(parse_json(content))
-        case StateReplaced(state=value):
+        case e.StateReplaced(state=value):
             yield from strings_in(value)
-        case Custom(name=name, value=value):
+        case e.Custom(name=name, value=value):
             yield from (name, *keys_in(value))
-        case StateChanged(patch=patch):
+        case e.StateChanged(patch=patch):
             yield from strings_in(patch)
-        case StepStarted(name=name) | StepEnded(name=name):
+        case e.StepStarted(name=name) | e.StepEnded(name=name):
             yield name
-        case MessagesReplaced(earlier=earlier, messages=messages):
+        case e.MessagesReplaced(earlier=earlier, messages=messages):
             for message in (*earlier, *messages):
                 yield from (*readable_id(message.id), *message_texts(message), *strings_in(message.extra))
-        case RunFinished(interrupts=interrupts, result=result, reason=reason):
+        case e.RunFinished(interrupts=interrupts, result=result, reason=reason):
             yield reason
             for one in interrupts:
                 yield from (*readable_id(one.id), one.reason, one.message, *strings_in(one.schema))
             yield from strings_in(result)
-        case RunFailed(code=code, message=message):
+        case e.RunFailed(code=code, message=message):
             yield from (code, message)
-        case TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolCallDelta():
+        case e.TextDelta() | e.ReasoningDelta() | e.ToolCallStarted() | e.ToolCallDelta():
             pass  # checked while they are streamed (`core.guards.pipeline`)
-        case TextEnded() | ReasoningEnded() | ToolCallEnded():
+        case e.TextEnded() | e.ReasoningEnded() | e.ToolCallEnded():
             pass  # no text except an id that was checked at the start
-        case ModelResponseEnded() | RunStarted() | SpanStarted() | SpanEnded():
+        case e.ModelResponseEnded() | e.RunStarted() | e.SpanStarted() | e.SpanEnded():
             pass  # no text from an agent: the runtime writes `RunStarted` and spans
         case _:
             assert_never(event)

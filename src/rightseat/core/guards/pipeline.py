@@ -13,23 +13,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import contextmanager
 from typing import Literal
 
+from rightseat.core import events as e
 from rightseat.core.agent import Agent, is_durable
 from rightseat.core.ask import Ask
 from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import GuardDenied, GuardFailed, RightseatError, StaleWriter
-from rightseat.core.events import (
-    Custom,
-    Event,
-    ReasoningDelta,
-    ReasoningEnded,
-    RunFailed,
-    TextDelta,
-    TextEnded,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallStarted,
-)
 from rightseat.core.guard import BoundaryCheck, Guard, SupportsBoundaryCheck, SyncTextFilter, TextFilter
 from rightseat.core.guards.event_text import client_texts, keyed_strings, parse_json, readable_id, strings_in, texts_in
 from rightseat.core.guards.verdicts import (
@@ -71,13 +60,13 @@ class GuardedAgent:
     def durable(self) -> bool:
         return is_durable(self._agent)
 
-    async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+    async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[e.Event]:
         verdict = await steps.do("guards:question", Verdict, lambda: self._checker.judge(ask))
         if verdict.guard is not None:
             yield build_denied_event(verdict.guard, verdict.reason, "question")
             raise GuardDenied(verdict.reason, verdict.guard)
         if verdict.removed_messages:
-            yield Custom("guard.messages_removed", list(verdict.removed_messages))
+            yield e.Custom("guard.messages_removed", list(verdict.removed_messages))
             ask = remove_messages(ask, verdict.removed_messages)
         stream = GuardedStream(self._guards, ask, self._timeout)
         async with aclosing(self._agent.run(ask, steps)) as events:
@@ -95,7 +84,7 @@ class GuardedAgent:
                 raise
             except RightseatError as error:
                 try:
-                    await stream.filter(RunFailed(error.code, error.message))
+                    await stream.filter(e.RunFailed(error.code, error.message))
                 except GuardDenied as denied:
                     yield build_denied_event(denied.guard, denied.message, stream.at)
                     raise denied from error
@@ -121,33 +110,33 @@ class GuardedStream:
         self._tail = ""  # the end of the text shown last
         self._tails: dict[tuple[str, str], str] = {}  # the ends of texts in `Custom` events, by event name and key
         self._sent: frozenset[str] | None = None  # texts that the client sent with the ask
-        self._calls: dict[str, tuple[ToolCallStarted, list[ToolCallDelta]]] = {}
+        self._calls: dict[str, tuple[e.ToolCallStarted, list[e.ToolCallDelta]]] = {}
 
-    async def filter(self, event: Event) -> Sequence[Event]:
+    async def filter(self, event: e.Event) -> Sequence[e.Event]:
         """Return the events that may be shown now. Raises `GuardDenied` and `GuardFailed`."""
         # A chain of checks by `type`, the frequent ones first, as in `Reducer.add`: this runs for every delta.
-        if type(event) is TextDelta:
+        if type(event) is e.TextDelta:
             shown = await self._read(event.message_id, event.text, is_text=True)
             return self._show(event.message_id, shown) if shown else ()
-        if type(event) is ReasoningDelta:
+        if type(event) is e.ReasoningDelta:
             shown = await self._read(event.message_id, event.text, is_text=False)
-            return (ReasoningDelta(event.message_id, shown),) if shown else ()
-        if type(event) is ToolCallDelta:
+            return (e.ReasoningDelta(event.message_id, shown),) if shown else ()
+        if type(event) is e.ToolCallDelta:
             self._calls[event.call_id][1].append(event)
             return ()
-        if isinstance(event, TextEnded):
+        if isinstance(event, e.TextEnded):
             rest = await self._end(event.message_id)
             return (*self._show(event.message_id, rest), event) if rest else (event,)
-        if isinstance(event, ReasoningEnded):
+        if isinstance(event, e.ReasoningEnded):
             rest = await self._end(event.message_id)
-            return (ReasoningDelta(event.message_id, rest), event) if rest else (event,)
-        if isinstance(event, ToolCallStarted):
+            return (e.ReasoningDelta(event.message_id, rest), event) if rest else (event,)
+        if isinstance(event, e.ToolCallStarted):
             self._calls[event.call_id] = (event, [])
             return ()
-        if isinstance(event, ToolCallEnded):
+        if isinstance(event, e.ToolCallEnded):
             return await self._release(event)
-        if isinstance(event, Custom) and event.name == "model.logprobs" and self._is_watched:
-            return (Custom("model.warning", NO_LOGPROBS),)
+        if isinstance(event, e.Custom) and event.name == "model.logprobs" and self._is_watched:
+            return (e.Custom("model.warning", NO_LOGPROBS),)
         if self._is_watched:
             await self._look_at(event)
         return (event,)
@@ -178,9 +167,9 @@ class GuardedStream:
             self._last_text = chain
         return chain
 
-    def _show(self, id: str, text: str) -> Sequence[Event]:
+    def _show(self, id: str, text: str) -> Sequence[e.Event]:
         self._tail = (self._tail + text)[-TAIL_CHARS:]
-        return (TextDelta(id, text),)
+        return (e.TextDelta(id, text),)
 
     async def _end(self, id: str) -> str:
         chain = self._texts.pop(id, None)
@@ -188,16 +177,16 @@ class GuardedStream:
             self._current = None
         return await chain.end() if chain else ""
 
-    async def _look_at(self, event: Event) -> None:
+    async def _look_at(self, event: e.Event) -> None:
         """Check the readable texts of an event, together with the earlier texts that they continue."""
         if self._sent is None:
             self._sent = frozenset(client_texts(self._ask))
         texts = [text for text in texts_in(event) if text and text not in self._sent]
-        if isinstance(event, Custom):
+        if isinstance(event, e.Custom):
             texts += self._joined(event)
         await self._inspect(TEXT_SEPARATOR.join(texts))
 
-    def _joined(self, event: Custom) -> Iterator[str]:
+    def _joined(self, event: e.Custom) -> Iterator[str]:
         """Each text in the event; and for each key, its texts joined to the end of those in earlier events."""
         together: dict[str, list[str]] = {}
         for key, text in keyed_strings(event.value):
@@ -218,7 +207,7 @@ class GuardedStream:
         await chain.add(text)
         await chain.end()
 
-    async def _release(self, ended: ToolCallEnded) -> Sequence[Event]:
+    async def _release(self, ended: e.ToolCallEnded) -> Sequence[e.Event]:
         """Check a call and return its events. An interrupted call is checked too, because clients may show it."""
         started, pieces = self._calls.pop(ended.call_id)
         call = Call(started.call_id, started.name, "".join(piece.text for piece in pieces))
@@ -321,8 +310,8 @@ def attribute_errors(guard: Guard) -> Iterator[None]:
         raise build_guard_failed(guard, error) from error
 
 
-def build_denied_event(guard: str, reason: str, at: DenialPoint) -> Custom:
-    return Custom("guard.denied", {"guard": guard, "at": at, "reason": reason})
+def build_denied_event(guard: str, reason: str, at: DenialPoint) -> e.Custom:
+    return e.Custom("guard.denied", {"guard": guard, "at": at, "reason": reason})
 
 
 AgentWrapper = Callable[[Agent], Agent]

@@ -25,6 +25,7 @@ from rightseat.core.stream.framer import MAX_RESPONSE_CHARS
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.tools import EmitsEvents, HasInstructions, InterceptsAsk, Tool, Toolbox
 from rightseat.core.tracing import NO_OBSERVER, Span, error_name
+from rightseat.core.turns import take_turn
 from rightseat.core.usage import count_usage
 
 logger = logging.getLogger(__name__)
@@ -80,7 +81,10 @@ class Loop:
                         return
             if was_stopped(ask, tools):
                 return
-        conversation = Conversation(ask, tools, self._history(ask, turn), self.max_turns)
+        await take_turn()
+        history = self._history(ask, turn)
+        await take_turn()
+        conversation = Conversation(ask, tools, history, self.max_turns)
         while (prompt := conversation.next_prompt()) is not None:
             turn = Reducer()
             # One generator for all turns: each additional generator costs 0.2 µs per text delta.
@@ -94,13 +98,13 @@ class Loop:
                     yield event
             if not (calls := conversation.calls_of(turn)):
                 return
-            async with aclosing(run_calls(calls, conversation.tools, ask, steps)) as events:
+            async with aclosing(run_calls(calls, conversation.tools, ask, steps, turn.cut_calls)) as events:
                 async for event in events:
                     turn.add(event)
                     yield event
                     if type(event) is RunFinished:
                         return
-            if is_complete(turn.messages(), conversation.tools):
+            if all(call.id in turn.cut_calls for call in calls) or is_complete(turn.messages(), conversation.tools):
                 return
             conversation.add(turn)
 

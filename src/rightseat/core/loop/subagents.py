@@ -6,23 +6,13 @@ from typing import TypeVar
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.core import events as e
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.call_labels import iterate_for_agent
 from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentError
-from rightseat.core.events import (
-    Custom,
-    Event,
-    RunFailed,
-    RunFinished,
-    StateChanged,
-    StateReplaced,
-    TextDelta,
-    TextStarted,
-    ToolCallReturned,
-)
 from rightseat.core.loop.nested_questions import enclose, nested_messages, unwrap
 from rightseat.core.messages import user
 from rightseat.core.stream.reducer import Reducer
@@ -75,9 +65,9 @@ def make_handoff_tool(name: str, agent: Agent, description: str) -> Tool:
 
 
 def make_question_stream(name: str, agent: Agent) -> StreamTool:
-    async def stream(invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
+    async def stream(invocation: Invocation, steps: Steps) -> AsyncIterator[e.Event]:
         if nesting_depth(steps) >= MAX_AGENT_DEPTH:
-            yield ToolCallReturned(invocation.call_id, name, TOO_DEEP, "too_deep")
+            yield e.ToolCallReturned(invocation.call_id, name, TOO_DEEP, "too_deep")
             return
         question = invocation.arguments.get("question")
         ask = msgspec.structs.replace(
@@ -87,42 +77,42 @@ def make_question_stream(name: str, agent: Agent) -> StreamTool:
         ask = msgspec.structs.replace(ask, messages=(*ask.messages, *earlier))
         turn = Reducer()
         texts: dict[str, str] = {}
-        yield Custom("agent.entered", name)
+        yield e.Custom("agent.entered", name)
         async with aclosing(run_nested(agent, ask, invocation, steps)) as events:
             async for event in events:
                 match event:
-                    case StateReplaced() | StateChanged():
+                    case e.StateReplaced() | e.StateChanged():
                         continue  # the agent's own state, not the state shared with the client
-                    case RunFinished(interrupts=interrupts) if interrupts:
+                    case e.RunFinished(interrupts=interrupts) if interrupts:
                         yield enclose(event, invocation, name, (*earlier, *turn.messages()))
                         return
-                    case RunFinished():
+                    case e.RunFinished():
                         break
-                    case TextStarted(message_id=id):
+                    case e.TextStarted(message_id=id):
                         texts[id] = ""
-                    case TextDelta(message_id=id, text=text):
+                    case e.TextDelta(message_id=id, text=text):
                         texts[id] += text
                 turn.add(event)
                 yield event
-        yield Custom("agent.left", name)
-        yield ToolCallReturned(invocation.call_id, name, next(reversed(texts.values()), ""))
+        yield e.Custom("agent.left", name)
+        yield e.ToolCallReturned(invocation.call_id, name, next(reversed(texts.values()), ""))
 
     return stream
 
 
 def make_handoff_stream(name: str, agent: Agent) -> StreamTool:
-    async def stream(invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
+    async def stream(invocation: Invocation, steps: Steps) -> AsyncIterator[e.Event]:
         if not invocation.answers:
-            yield ToolCallReturned(invocation.call_id, name, f"{name} agent started")
-        yield Custom("agent.entered", name)
-        last = RunFinished("done")
+            yield e.ToolCallReturned(invocation.call_id, name, f"{name} agent started")
+        yield e.Custom("agent.entered", name)
+        last = e.RunFinished("done")
         async with aclosing(run_nested(agent, build_nested_ask(invocation, name), invocation, steps)) as events:
             async for event in events:
-                if type(event) is RunFinished:
+                if type(event) is e.RunFinished:
                     last = enclose(event, invocation, name)
                     break
                 yield event
-        yield Custom("agent.left", name)
+        yield e.Custom("agent.left", name)
         yield last
 
     return stream
@@ -136,11 +126,11 @@ def build_nested_ask(invocation: Invocation, name: str) -> Ask:
     )
 
 
-async def run_nested(agent: Agent, ask: Ask, invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
+async def run_nested(agent: Agent, ask: Ask, invocation: Invocation, steps: Steps) -> AsyncIterator[e.Event]:
     nested = agent.run(ask, NestedSteps(invocation.call_id, steps))
     async with aclosing(iterate_for_agent(nested, ask.agent)) as events:
         async for event in events:
-            if isinstance(event, RunFailed):
+            if isinstance(event, e.RunFailed):
                 raise AgentFailed(event.message)
             yield event
 
@@ -170,5 +160,5 @@ class NestedSteps:
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
         return await self._steps.do(f"{self._call_id}:{name}", kind, work)
 
-    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
+    def stream(self, name: str, source: Callable[[], AsyncIterator[e.Event]]) -> AsyncIterator[e.Event]:
         return self._steps.stream(f"{self._call_id}:{name}", source)

@@ -7,7 +7,7 @@ emitted while they run.
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ SKIPPED = "The call was interrupted, and it is unknown whether it took effect. I
 OUTCOME_UNKNOWN = "outcome_unknown"
 UNKNOWN_OUTCOME_SCHEMA: JsonValue = {"type": "string", "enum": ["repeat", "skip", "stop"]}
 NO_OBJECT = "The arguments are not a JSON object."
+CUT_OFF = "The call was cut off in its arguments. It was not run."
 NO_RESULT = "The tool ended without a result."
 
 
@@ -59,17 +60,22 @@ class StreamingCall(NamedTuple):
     answers: tuple[Answer, ...] = ()
 
 
-def run_calls(calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+def run_calls(
+    calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, steps: Steps, cut: Collection[str] = ()
+) -> AsyncIterator[Event]:
     """Run the calls that need neither the client nor a person; their events come in the order of the calls.
 
+    `cut` are the ids of calls that were cut off with their response: an error is their result, for clients too.
     Ends with `RunFinished` if the client has to run a call or a person has to answer, or if a tool ended the run.
     """
+    returned = [ToolCallReturned(call.id, call.name, CUT_OFF, "cut_off") for call in calls if call.id in cut]
+    calls = [call for call in calls if call.id not in cut]
     waiting = [call for call in calls if needs_client_or_person(call, tools)]
     mine = [call for call in calls if call not in waiting]
     plain = [PlainCall(call, tools.get(call.name)) for call in mine if find_streaming_tool(call, tools) is None]
     streams = [StreamingCall(call, tool) for call in mine if (tool := find_streaming_tool(call, tools))]
     interrupts = tuple(approval_interrupts(waiting, tools))
-    return execute(plain, streams, ask, steps, interrupts=interrupts, is_waiting=bool(waiting))
+    return execute(plain, streams, ask, steps, returned=returned, interrupts=interrupts, is_waiting=bool(waiting))
 
 
 def resume_calls(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncIterator[Event]:

@@ -1,12 +1,21 @@
 """What sees the runs of this process, beside the clients that follow them. All of it is fast and raises nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rightseat.core.ask import Ask
 from rightseat.core.run.outcome import LastEvent
-from rightseat.core.takeovers import CountTakeover, ignore_takeover
 from rightseat.core.tracing import NO_OBSERVER, Observer
+
+TakeoverOutcome = Literal["resumed", "cut_off"]
+"""Of one run: another process goes on with it, or it is closed with what it had written."""
+CountTakeover = Callable[[TakeoverOutcome], None]
+"""Called once for each run that this process took over: the process that had it died, or was shut down."""
+
+
+def ignore_takeover(_: TakeoverOutcome) -> None:
+    """Nothing counts takeovers."""
 
 
 class RunListener(Protocol):

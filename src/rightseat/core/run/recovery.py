@@ -11,10 +11,10 @@ from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import ListsOpenLogs, Log
 from rightseat.core.run.durable import build_run_started, read_all_entries
 from rightseat.core.run.executor import end_run
+from rightseat.core.run.observers import CountTakeover, ignore_takeover
 from rightseat.core.run.outcome import FailureRecorder, LastEvent
 from rightseat.core.run.spans import SpanHistory, SpanRecorder
 from rightseat.core.stream.reducer import Reducer
-from rightseat.core.takeovers import CountTakeover, ignore_takeover
 from rightseat.core.threads import RunClaim, Threads
 
 logger = logging.getLogger(__name__)

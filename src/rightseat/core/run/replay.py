@@ -13,39 +13,14 @@ from typing import Literal, assert_never
 
 import msgspec
 
+from rightseat.core import events as e
 from rightseat.core.engine import PartialResponse
-from rightseat.core.events import (
-    Custom,
-    Delta,
-    Event,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 from rightseat.core.json_patch import apply_patch
 from rightseat.core.messages import Call, Message, Result
 from rightseat.core.stream.reducer import Reducer
 
 EventKey = tuple[Literal["text", "reasoning", "call", "result"], str]
-ENDS = (TextEnded, ReasoningEnded, ToolCallEnded)
+ENDS = (e.TextEnded, e.ReasoningEnded, e.ToolCallEnded)
 
 
 @dataclass(slots=True)
@@ -64,29 +39,29 @@ class Replay:
     The constructor adds the logged events to `reducer`. The caller adds each returned event to it before the next feed.
     """
 
-    def __init__(self, events: Iterable[Event], reducer: Reducer, earlier: tuple[Message, ...]) -> None:
+    def __init__(self, events: Iterable[e.Event], reducer: Reducer, earlier: tuple[Message, ...]) -> None:
         self._reducer = reducer
         self._state = reducer.state
         self._earlier = earlier
         self._answers = 0
         self._was_lost = False
         self._things: dict[EventKey, _Thing] = {}
-        self._others: dict[EventKey | None, deque[Event]] = {}  # events without an id, by the key of the event before
+        self._others: dict[EventKey | None, deque[e.Event]] = {}  # events without an id, by the key of the event before
         self._place: EventKey | None = None
         self._reasoning: dict[str, list[str]] = {}  # reasoning of a response that has not ended
         self.is_first = True
         """The log is empty: not even `RunStarted` is in it."""
-        self.last: RunFinished | RunFailed | None = None
+        self.last: e.RunFinished | e.RunFailed | None = None
         for event in events:
             self.is_first = False
-            if isinstance(event, RunFinished | RunFailed):
+            if isinstance(event, e.RunFinished | e.RunFailed):
                 self.last = event
             self._track(event)
             reducer.add(event)
         self._unrepeated = set(self._things)  # in the log, and not repeated by the run yet
         self._place = None
 
-    def feed(self, event: Event) -> Iterator[Event]:
+    def feed(self, event: e.Event) -> Iterator[e.Event]:
         key = key_of(event)
         if key is None:
             yield from self._feed_other(event)
@@ -102,10 +77,10 @@ class Replay:
             yield from self._retract()
         yield event
 
-    def _feed_other(self, event: Event) -> Iterator[Event]:
-        if isinstance(event, StateReplaced):
+    def _feed_other(self, event: e.Event) -> Iterator[e.Event]:
+        if isinstance(event, e.StateReplaced):
             self._state = event.state
-        elif isinstance(event, StateChanged):
+        elif isinstance(event, e.StateChanged):
             self._state = apply_patch(self._state, event.patch)
         others = self._others.get(self._place)
         if others and others[0] == event:
@@ -118,49 +93,49 @@ class Replay:
         keys = [key for key in self._things if key in self._unrepeated]
         if self._was_lost or not is_open([(kind, self._things[kind, id].is_ended) for kind, id in keys]):
             return None
-        events: list[Event] = [*self._others.get(self._place, ())]
+        events: list[e.Event] = [*self._others.get(self._place, ())]
         for key in keys:
             events += (*self._repeat(key), *self._others.get(key, ()))
-        is_complete = sum(len(event.text) for event in events if isinstance(event, Delta)) == sum(
+        is_complete = sum(len(event.text) for event in events if isinstance(event, e.Delta)) == sum(
             self._things[key].length for key in keys
         )
         is_alone = all(is_beside(event) for event in events if key_of(event) is None)
         return PartialResponse(tuple(events)) if is_complete and is_alone else None
 
-    def _repeat(self, key: EventKey) -> tuple[Event, ...]:
+    def _repeat(self, key: EventKey) -> tuple[e.Event, ...]:
         kind, id = key
         if kind == "text":
             text = next(message.text for message in self._reducer.messages() if message.id == id)
-            return TextStarted(id), TextDelta(id, text)
+            return e.TextStarted(id), e.TextDelta(id, text)
         reasoning = "".join(self._reasoning.get(id, ()))
-        events = (ReasoningStarted(id), ReasoningDelta(id, reasoning), ReasoningEnded(id))
+        events = (e.ReasoningStarted(id), e.ReasoningDelta(id, reasoning), e.ReasoningEnded(id))
         return events if self._things[key].is_ended else events[:2]
 
-    def _retract(self) -> Iterator[Event]:
+    def _retract(self) -> Iterator[e.Event]:
         yield from tuple(self._reducer.endings())
         remaining = (remove_unrepeated(message, self._unrepeated) for message in self._reducer.messages())
-        yield MessagesReplaced(self._earlier, tuple(message for message in remaining if message is not None))
+        yield e.MessagesReplaced(self._earlier, tuple(message for message in remaining if message is not None))
         if self._reducer.state != self._state:
-            yield StateReplaced(self._state)
+            yield e.StateReplaced(self._state)
         for key in self._unrepeated:
             del self._things[key]
         self._unrepeated.clear()
         self._others.clear()
 
-    def _track(self, event: Event) -> None:
+    def _track(self, event: e.Event) -> None:
         key = key_of(event)
-        if isinstance(event, MessagesReplaced):
+        if isinstance(event, e.MessagesReplaced):
             self._replace(event.messages)
         elif key is not None:
             self._place = key
             thing = self._things.setdefault(key, _Thing(self._answers))
-            thing.length += len(event.text) if isinstance(event, Delta) else 0
+            thing.length += len(event.text) if isinstance(event, e.Delta) else 0
             thing.is_ended = isinstance(event, ENDS)
-            if isinstance(event, ReasoningDelta):
+            if isinstance(event, e.ReasoningDelta):
                 self._reasoning.setdefault(event.message_id, []).append(event.text)
-        elif not isinstance(event, RunStarted | SpanStarted | SpanEnded):  # the run does not repeat these
+        elif not isinstance(event, e.RunStarted | e.SpanStarted | e.SpanEnded):  # the run does not repeat these
             self._others.setdefault(self._place, deque()).append(event)
-            if isinstance(event, ModelResponseEnded):
+            if isinstance(event, e.ModelResponseEnded):
                 self._answers += 1
                 self._reasoning.clear()
 
@@ -180,20 +155,22 @@ class Replay:
                 self._things.setdefault(key, _Thing(self._answers, length, is_ended=True))
 
 
-def key_of(event: Event) -> EventKey | None:
+def key_of(event: e.Event) -> EventKey | None:
     """The kind and id of the text, reasoning, call or result that the event belongs to, or None."""
     match event:
-        case TextStarted(message_id=id) | TextDelta(message_id=id) | TextEnded(message_id=id):
+        case e.TextStarted(message_id=id) | e.TextDelta(message_id=id) | e.TextEnded(message_id=id):
             return "text", id
-        case ReasoningStarted(message_id=id) | ReasoningDelta(message_id=id) | ReasoningEnded(message_id=id):
+        case e.ReasoningStarted(message_id=id) | e.ReasoningDelta(message_id=id) | e.ReasoningEnded(message_id=id):
             return "reasoning", id
-        case ToolCallStarted(call_id=id) | ToolCallDelta(call_id=id) | ToolCallEnded(call_id=id):
+        case e.ToolCallStarted(call_id=id) | e.ToolCallDelta(call_id=id) | e.ToolCallEnded(call_id=id):
             return "call", id
-        case ToolCallReturned(call_id=id):
+        case e.ToolCallReturned(call_id=id):
             return "result", id
-        case RunStarted() | ModelResponseEnded() | StepStarted() | StepEnded() | RunFinished() | RunFailed():
+        case (
+            e.RunStarted() | e.ModelResponseEnded() | e.StepStarted() | e.StepEnded() | e.RunFinished() | e.RunFailed()
+        ):
             return None
-        case StateReplaced() | StateChanged() | Custom() | MessagesReplaced() | SpanStarted() | SpanEnded():
+        case e.StateReplaced() | e.StateChanged() | e.Custom() | e.MessagesReplaced() | e.SpanStarted() | e.SpanEnded():
             return None
         case _:
             assert_never(event)
@@ -207,14 +184,14 @@ def is_open(things: list[tuple[str, bool]]) -> bool:
     return False
 
 
-def is_beside(event: Event) -> bool:
+def is_beside(event: e.Event) -> bool:
     """Whether the event is a model's note within a response. `model.kept` is not: it comes at the response's end."""
-    return isinstance(event, Custom) and event.name.startswith("model.") and event.name != "model.kept"
+    return isinstance(event, e.Custom) and event.name.startswith("model.") and event.name != "model.kept"
 
 
-def unwritten_part(thing: _Thing, event: Event) -> Iterator[Event]:
+def unwritten_part(thing: _Thing, event: e.Event) -> Iterator[e.Event]:
     """Return the part of the event that is not in the log."""
-    if isinstance(event, Delta):
+    if isinstance(event, e.Delta):
         known = thing.length - thing.repeated
         thing.repeated += len(event.text)
         if thing.repeated > thing.length:

@@ -5,63 +5,62 @@ in their order. Changes to an unknown state stay as they are, because only a rea
 """
 
 from collections.abc import Iterable
+from typing import assert_never
 
-from rightseat.core.events import (
-    Delta,
-    Event,
-    ReasoningDelta,
-    RunFailed,
-    RunFinished,
-    StateChanged,
-    StateReplaced,
-    TextDelta,
-    ToolCallDelta,
-)
+from rightseat.core import events as e
 from rightseat.core.json_patch import BadPatch, apply_patch
 from rightseat.core.types import JsonValue
 
 
-def compact(events: Iterable[Event], state: JsonValue = None) -> list[Event]:
+def compact(events: Iterable[e.Event], state: JsonValue = None) -> list[e.Event]:
     """`state` is the state at the start of the run, if known."""
-    kept: list[Event] = []
-    places: dict[tuple[type[Delta], str], int] = {}  # index of the only delta of a message, reasoning or call
+    kept: list[e.Event] = []
+    places: dict[tuple[type[e.Delta], str], int] = {}  # index of the only delta of a message, reasoning or call
     pieces: dict[int, list[str]] = {}
     known, changed = state is not None, False
     for event in events:
         match event:
-            case TextDelta(text=text) | ReasoningDelta(text=text) | ToolCallDelta(text=text):
+            case e.TextDelta(text=text) | e.ReasoningDelta(text=text) | e.ToolCallDelta(text=text):
                 place = places.setdefault((type(event), id_of(event)), len(kept))
                 if place == len(kept):
                     kept.append(event)
                 pieces.setdefault(place, []).append(text)
-            case StateReplaced(state=state):
+            case e.StateReplaced(state=state):
                 known = changed = True
-            case StateChanged(patch=patch) if known:
+            case e.StateChanged(patch=patch) if known:
                 try:
                     state, changed = apply_patch(state, patch), True
                 except BadPatch:
                     kept.append(event)  # unchanged: the reader may be able to apply it
-            case RunFinished() | RunFailed() if changed:
-                kept += (StateReplaced(state), event)
+            case e.RunFinished() | e.RunFailed() if changed:
+                kept += (e.StateReplaced(state), event)
                 changed = False
-            case _:
+            case e.RunStarted() | e.RunFinished() | e.RunFailed() | e.ModelResponseEnded() | e.MessagesReplaced():
                 kept.append(event)
+            case e.TextStarted() | e.TextEnded() | e.ReasoningStarted() | e.ReasoningEnded() | e.StateChanged():
+                kept.append(event)
+            case e.ToolCallStarted() | e.ToolCallEnded() | e.ToolCallReturned() | e.StepStarted() | e.StepEnded():
+                kept.append(event)
+            case e.SpanStarted() | e.SpanEnded() | e.Custom():
+                kept.append(event)
+            case _:
+                assert_never(event)
     if changed:  # the run has no last event
-        kept.append(StateReplaced(state))
+        kept.append(e.StateReplaced(state))
     return [join_deltas(event, pieces[place]) if place in pieces else event for place, event in enumerate(kept)]
 
 
-def id_of(delta: Delta) -> str:
-    return delta.call_id if isinstance(delta, ToolCallDelta) else delta.message_id
+def id_of(delta: e.Delta) -> str:
+    return delta.call_id if isinstance(delta, e.ToolCallDelta) else delta.message_id
 
 
-def join_deltas(event: Event, pieces: list[str]) -> Event:
+def join_deltas(event: e.Event, pieces: list[str]) -> e.Event:
     text = "".join(pieces)
     match event:
-        case TextDelta(message_id=id):
-            return TextDelta(id, text)
-        case ReasoningDelta(message_id=id):
-            return ReasoningDelta(id, text)
-        case ToolCallDelta(call_id=id):
-            return ToolCallDelta(id, text)
+        case e.TextDelta(message_id=id):
+            return e.TextDelta(id, text)
+        case e.ReasoningDelta(message_id=id):
+            return e.ReasoningDelta(id, text)
+        case e.ToolCallDelta(call_id=id):
+            return e.ToolCallDelta(id, text)
     return event

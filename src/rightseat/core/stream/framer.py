@@ -8,7 +8,8 @@ Adapters never create ids or end events; the framer does it for every model.
    A call keeps the id that the model gave it, unless an earlier call of the run has the same id.
 3. A response is held in memory until it ends, so its length and its number of calls are limited. A response that
    exceeds a limit is ended there.
-4. If a response fails, everything open is ended before the error is raised, so no client waits for a missing end.
+4. A call that is cut off with its response, by the token limit or by a filter, ends as incomplete, with a warning.
+5. If a response fails, everything open is ended before the error is raised, so no client waits for a missing end.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -16,26 +17,12 @@ from typing import assert_never, get_args
 
 import msgspec
 
+from rightseat.core import events as e
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError, ModelUnreachable, ResponseTooLong, TooManyToolCalls
-from rightseat.core.events import (
-    Custom,
-    Event,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    StopReason,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallStarted,
-    Usage,
-)
 from rightseat.core.ids import new_id
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, StopChunk, TextChunk, UsageChunk
+from rightseat.core.types import JSON_ERRORS
 
 MAX_RESPONSE_CHARS = 10_000_000
 """Characters of one response. The longest responses of today's models have a twentieth of that."""
@@ -46,9 +33,13 @@ MAX_CALLS_PER_RESPONSE = 1000
 MAX_BESIDE_FACTOR = 10
 """The limit for metadata, such as names of calls and token probabilities, as a multiple of the response limit."""
 
-STOP_REASONS: tuple[str, ...] = get_args(StopReason)
+STOP_REASONS: tuple[str, ...] = get_args(e.StopReason)
+
+CUT_BY: dict[e.StopReason, str] = {"length": "the token limit (`max_tokens`)", "filtered": "the provider's filter"}
+"""Stop reasons with which a response may end in the middle of a call."""
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 
 
 async def frame(
@@ -60,7 +51,7 @@ async def frame(
     limit: int = MAX_RESPONSE_CHARS,
     emitted: int = 0,
     on_first: Callable[[], None] | None = None,
-) -> AsyncIterator[Event]:
+) -> AsyncIterator[e.Event]:
     """Add ids and start/end pairs to one model response, and `ModelResponseEnded` if it completes.
 
     `taken` holds the ids that a call may not have; the ids of this response's calls are added to it. With `renamed`
@@ -110,17 +101,17 @@ class Framer:
         self._calls: dict[int, _Call] = {}  # by the index of their chunks
         self._opened: list[_Call] = []
         self._taken: set[str] = set() if taken is None else taken
-        self._reason: StopReason | None = None
-        self._usage: Usage | None = None
+        self._reason: e.StopReason | None = None
+        self._usage: e.Usage | None = None
 
-    def feed(self, chunk: Chunk) -> Iterable[Event]:
+    def feed(self, chunk: Chunk) -> Iterable[e.Event]:
         # The first two cases are the hot path: chunks of text and of calls.
         if type(chunk) is TextChunk:
             self._left -= len(chunk.text)
             if self._left < 0:
                 raise ResponseTooLong(self._limit)
             if self._text_id is not None:
-                return (TextDelta(self._text_id, chunk.text),) if chunk.text else ()
+                return (e.TextDelta(self._text_id, chunk.text),) if chunk.text else ()
             return self._begin_text(chunk.text)
         if type(chunk) is CallChunk:
             return self._add_call(chunk)
@@ -131,7 +122,7 @@ class Framer:
                 self._count(text)
                 return self._add_reasoning(text)
             case UsageChunk():
-                self._usage = Usage(
+                self._usage = e.Usage(
                     chunk.input_tokens,
                     chunk.output_tokens,
                     chunk.cache_read_tokens,
@@ -147,24 +138,26 @@ class Framer:
                 self._reason = reason
             case NoteChunk(name=name, value=value):
                 self._count_beside(len(_encode(value)))
-                return (Custom(f"model.{name}", value),)
+                return (e.Custom(f"model.{name}", value),)
             case _:
                 assert_never(chunk)
         return ()
 
-    def close(self, *, complete: bool = True) -> Iterator[Event]:
+    def close(self, *, complete: bool = True) -> Iterator[e.Event]:
         """End everything open. A call without a name cannot be run: see `end`."""
         yield from self._end_reasoning(complete)
         yield from self._end_text(complete)
         for call in self._opened:
             if call.id:
-                yield ToolCallEnded(call.id, complete)
+                if is_cut := complete and self._reason in CUT_BY and not call.is_json():
+                    yield e.Custom("model.warning", explain_cut(call.name, self._reason))
+                yield e.ToolCallEnded(call.id, complete and not is_cut)
         self._opened = [call for call in self._opened if not call.id]
 
-    def end(self) -> ModelResponseEnded:
+    def end(self) -> e.ModelResponseEnded:
         if self._opened:
             raise ModelUnreachable("The model called a tool without a name. No tool was run.")
-        return ModelResponseEnded(self._reason or ("tool_calls" if self._calls else "stop"), self._usage)
+        return e.ModelResponseEnded(self._reason or ("tool_calls" if self._calls else "stop"), self._usage)
 
     def _count(self, text: str) -> None:
         self._left -= len(text)
@@ -181,35 +174,35 @@ class Framer:
             self._on_first()
             self._on_first = None
 
-    def _begin_text(self, text: str) -> Iterator[Event]:
+    def _begin_text(self, text: str) -> Iterator[e.Event]:
         if not text:
             return
         self._note_first()
         yield from self._end_reasoning()
         self._text_id = self._parent_id = new_id("msg")
-        yield TextStarted(self._text_id)
-        yield TextDelta(self._text_id, text)
+        yield e.TextStarted(self._text_id)
+        yield e.TextDelta(self._text_id, text)
 
-    def _end_text(self, complete: bool = True) -> Iterator[Event]:
+    def _end_text(self, complete: bool = True) -> Iterator[e.Event]:
         if self._text_id is not None:
-            yield TextEnded(self._text_id, complete)
+            yield e.TextEnded(self._text_id, complete)
             self._text_id = None
 
-    def _add_reasoning(self, text: str) -> Iterator[Event]:
+    def _add_reasoning(self, text: str) -> Iterator[e.Event]:
         if not text:
             return
         if self._reasoning_id is None:
             self._note_first()
             self._reasoning_id = new_id("reasoning")
-            yield ReasoningStarted(self._reasoning_id)
-        yield ReasoningDelta(self._reasoning_id, text)
+            yield e.ReasoningStarted(self._reasoning_id)
+        yield e.ReasoningDelta(self._reasoning_id, text)
 
-    def _end_reasoning(self, complete: bool = True) -> Iterator[Event]:
+    def _end_reasoning(self, complete: bool = True) -> Iterator[e.Event]:
         if self._reasoning_id is not None:
-            yield ReasoningEnded(self._reasoning_id, complete)
+            yield e.ReasoningEnded(self._reasoning_id, complete)
             self._reasoning_id = None
 
-    def _add_call(self, chunk: CallChunk) -> Iterable[Event]:
+    def _add_call(self, chunk: CallChunk) -> Iterable[e.Event]:
         self._count(chunk.arguments)
         call = self._calls.get(chunk.index)
         if call is None or call.is_another(chunk):
@@ -218,13 +211,13 @@ class Framer:
             call = self._calls[chunk.index] = _Call()
             self._opened.append(call)
         call.given = call.given or chunk.id
-        if call.id:
-            return (ToolCallDelta(call.id, chunk.arguments),) if chunk.arguments else ()
         if chunk.arguments:
-            call.early.append(chunk.arguments)
+            call.pieces.append(chunk.arguments)
+        if call.id:
+            return (e.ToolCallDelta(call.id, chunk.arguments),) if chunk.arguments else ()
         return self._begin_call(call, chunk.name) if chunk.name else ()
 
-    def _begin_call(self, call: "_Call", name: str) -> Iterator[Event]:
+    def _begin_call(self, call: "_Call", name: str) -> Iterator[e.Event]:
         self._note_first()
         yield from self._end_reasoning()
         yield from self._end_text()
@@ -233,22 +226,32 @@ class Framer:
         keeps = call.given and not self._renamed and call.given not in self._taken
         call.id = call.given if keeps else new_id("call")
         self._taken.add(call.id)
-        yield ToolCallStarted(call.id, name, self._parent_id)
-        if early := "".join(call.early):
-            yield ToolCallDelta(call.id, early)
-        call.early.clear()
+        yield e.ToolCallStarted(call.id, name, self._parent_id)
+        if early := "".join(call.pieces):
+            yield e.ToolCallDelta(call.id, early)
+
+
+def explain_cut(name: str, reason: e.StopReason | None) -> str:
+    return f"The call of {name!r} was cut off by {CUT_BY[reason or 'length']}. It is no call and is not run."
 
 
 class _Call:
-    """A call in progress. Its id is set once its name is known; arguments that arrive earlier are buffered."""
+    """A call in progress. Its id is set once its name is known. `pieces` are those of its arguments."""
 
-    __slots__ = ("early", "given", "id", "name")
+    __slots__ = ("given", "id", "name", "pieces")
 
     def __init__(self) -> None:
         self.given = ""
         self.name = ""
         self.id = ""
-        self.early: list[str] = []
+        self.pieces: list[str] = []
+
+    def is_json(self) -> bool:
+        try:
+            _decode("".join(self.pieces))
+        except JSON_ERRORS:
+            return False
+        return True
 
     def is_another(self, chunk: CallChunk) -> bool:
         """Whether the chunk begins another call. Some servers send every call with index 0.

@@ -5,31 +5,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.json_patch import apply_patch
 from rightseat.core.messages import Call, Message, Part, Result, Text
 
@@ -46,6 +22,8 @@ class Reducer:
         self._on_first_text = on_first_text
         self.is_denied = False
         """Whether a guard denied the question."""
+        self.cut_calls: set[str] = set()
+        """Calls that ended inside their arguments."""
         self.agents: list[str] = []
         """Agents that another agent called and that have not returned, the innermost last."""
         self.step = ""
@@ -53,72 +31,74 @@ class Reducer:
         self._order: list[_Draft | Message] = []
         self._texts: dict[str, _Draft] = {}
         self._calls: dict[str, list[str]] = {}
-        self._open: list[Event] = []  # the end events of everything that has started and not ended
+        self._open: list[e.Event] = []  # the end events of everything that has started and not ended
 
-    def add(self, event: Event) -> None:
+    def add(self, event: e.Event) -> None:
         # A chain of checks instead of a `match`, the frequent ones first: this runs for every delta of every response.
         # Checks by `type` take a third of the time.
-        if type(event) is TextDelta:
+        if type(event) is e.TextDelta:
             self._texts[event.message_id].pieces.append(event.text)
-        elif type(event) is ToolCallDelta:
+        elif type(event) is e.ToolCallDelta:
             self._calls[event.call_id].append(event.text)
-        elif type(event) is ReasoningDelta:
+        elif type(event) is e.ReasoningDelta:
             pass  # reasoning is not part of a message
-        elif type(event) is TextStarted:
+        elif type(event) is e.TextStarted:
             if self._on_first_text is not None:
                 self._on_first_text()
                 self._on_first_text = None
             if event.message_id not in self._texts:
                 self._texts[event.message_id] = draft = _Draft(event.message_id)
                 self._order.append(draft)
-            self._open.append(TextEnded(event.message_id, complete=False))
-        elif type(event) is ToolCallStarted:
+            self._open.append(e.TextEnded(event.message_id, complete=False))
+        elif type(event) is e.ToolCallStarted:
             self._start_call(event)
-            self._open.append(ToolCallEnded(event.call_id, complete=False))
-        elif type(event) is ReasoningStarted:
-            self._open.append(ReasoningEnded(event.message_id, complete=False))
-        elif type(event) is TextEnded:
-            self._end(TextEnded(event.message_id, complete=False))
-        elif type(event) is ReasoningEnded:
-            self._end(ReasoningEnded(event.message_id, complete=False))
-        elif type(event) is ToolCallEnded:
-            self._end(ToolCallEnded(event.call_id, complete=False))
-        elif type(event) is ToolCallReturned:
+            self._open.append(e.ToolCallEnded(event.call_id, complete=False))
+        elif type(event) is e.ReasoningStarted:
+            self._open.append(e.ReasoningEnded(event.message_id, complete=False))
+        elif type(event) is e.TextEnded:
+            self._end(e.TextEnded(event.message_id, complete=False))
+        elif type(event) is e.ReasoningEnded:
+            self._end(e.ReasoningEnded(event.message_id, complete=False))
+        elif type(event) is e.ToolCallEnded:
+            self._end(e.ToolCallEnded(event.call_id, complete=False))
+            if not event.complete:
+                self.cut_calls.add(event.call_id)
+        elif type(event) is e.ToolCallReturned:
             result = Result(event.call_id, event.name, event.content, event.error)
             message = Message("tool", (result,), id=event.message_id or f"result-{event.call_id}")
             self._order.insert(self._place(event.call_id), message)
-        elif type(event) is StateReplaced:
+        elif type(event) is e.StateReplaced:
             self.state = event.state
-        elif type(event) is StateChanged:
+        elif type(event) is e.StateChanged:
             self.state = apply_patch(self.state, event.patch)
-        elif type(event) is StepStarted:
-            self._open.append(StepEnded(event.name))
+        elif type(event) is e.StepStarted:
+            self._open.append(e.StepEnded(event.name))
             self.step = event.name
-        elif type(event) is StepEnded:
+        elif type(event) is e.StepEnded:
             self._end(event)
-            self.step = next((one.name for one in reversed(self._open) if isinstance(one, StepEnded)), self.step)
-        elif type(event) is MessagesReplaced:
+            self.step = next((one.name for one in reversed(self._open) if isinstance(one, e.StepEnded)), self.step)
+        elif type(event) is e.MessagesReplaced:
             self._replace(event.messages)
-        elif type(event) is Custom:
+        elif type(event) is e.Custom:
             self._add_custom(event)
-        elif isinstance(event, RunStarted | ModelResponseEnded | SpanStarted | SpanEnded | RunFinished | RunFailed):
+        elif isinstance(event, e.RunStarted | e.ModelResponseEnded | e.SpanEvent | e.RunFinished | e.RunFailed):
             pass  # neither a message nor state
         else:
             assert_never(event)
 
-    def endings(self) -> Iterator[Event]:
+    def endings(self) -> Iterator[e.Event]:
         """The events that end everything still open, for a run that stops early. The last started ends first."""
         return reversed(self._open.copy())
 
     @property
     def is_calling(self) -> bool:
         """Whether a tool call is open."""
-        return any(isinstance(ending, ToolCallEnded) for ending in self._open)
+        return any(isinstance(ending, e.ToolCallEnded) for ending in self._open)
 
     def messages(self) -> tuple[Message, ...]:
         return tuple(draft.message() if isinstance(draft, _Draft) else draft for draft in self._order)
 
-    def _add_custom(self, event: Custom) -> None:
+    def _add_custom(self, event: e.Custom) -> None:
         if event.name == "model.kept":
             self._keep(event.value)
         elif event.name == "agent.entered":
@@ -159,13 +139,13 @@ class Reducer:
             draft.extra = value
 
     def _is_open(self, call_id: str) -> bool:
-        return ToolCallEnded(call_id, complete=False) in self._open
+        return e.ToolCallEnded(call_id, complete=False) in self._open
 
-    def _end(self, ending: Event) -> None:
+    def _end(self, ending: e.Event) -> None:
         if ending in self._open:
             self._open.remove(ending)
 
-    def _start_call(self, event: ToolCallStarted) -> None:
+    def _start_call(self, event: e.ToolCallStarted) -> None:
         last = self._order[-1] if self._order else None
         draft = self._texts.get(event.message_id) if event.message_id else last
         if not isinstance(draft, _Draft):

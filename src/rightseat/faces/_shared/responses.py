@@ -31,6 +31,7 @@ MAX_CONTAINERS = 10_000
 """Objects and arrays in one body: a fifth of a second of the event loop. A long conversation has some thousand."""
 BYTES_PER_CONTAINER = 1024
 """That many bytes of text take the event loop about as long as an object around them."""
+DECODE_PLACE = re.compile(r" - at `(?:key in )?\$\.?(.*)`$")
 FORM = "multipart/form-data"
 BACKSLASH = rb"\\"
 
@@ -85,6 +86,16 @@ def decode_body(body: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(body or b"{}", type=kind)
     except JSON_ERRORS as error:
         raise BadRequest(f"The body is not valid: {error}.") from error
+
+
+def describe_decode_error(error: Exception) -> tuple[str, str | None]:
+    """msgspec's text, such as `Expected `array`, got `str` - at `$.messages``, as a message and the path in it."""
+    place = DECODE_PLACE.search(str(error))
+    if place is None:
+        return f"The body is not valid: {str(error) or 'it is nested too deeply'}.", None
+    what = DECODE_PLACE.sub("", str(error)).replace("`", "")
+    where = place[1]
+    return f"{where or 'The body'}: {what[:1].lower()}{what[1:]}.", where or None
 
 
 def read_number(query: Mapping[str, str], name: str, default: int) -> int:

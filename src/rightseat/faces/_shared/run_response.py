@@ -42,7 +42,8 @@ class RunResponse(Response):
     """Sends each batch of entries as `write` encodes it, between `first` and `last`; with `after`, only later entries.
 
     With `cancel_on_disconnect` the run is cancelled when the client disconnects, because no client can resume it.
-    `keep_alive` is for server-sent events: a comment is sent after so many seconds without data.
+    `keep_alive` is for server-sent events: the `comment` is sent after so many seconds without data. Clients of the
+    protocol ignore it.
 
     With `refusal` the response head waits for the first bytes or the first comment. If the run has failed by then, the
     refusal is sent instead. `headers` may then be a function, which is called when the head is sent.
@@ -61,6 +62,7 @@ class RunResponse(Response):
         cancel_on_disconnect: bool = True,
         keep_alive: float | None = None,
         refusal: Callable[[], Response | None] | None = None,
+        comment: bytes = KEEP_ALIVE_COMMENT,
     ) -> None:
         self.background = None
         self.status_code = 200
@@ -76,6 +78,7 @@ class RunResponse(Response):
         self._cancel_on_disconnect = cancel_on_disconnect
         self._keep_alive = keep_alive
         self._refusal = refusal
+        self._comment = comment
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_head() -> None:
@@ -116,7 +119,11 @@ class RunResponse(Response):
         watcher = (
             DisconnectWatcher(self._runtime, self._run_id, receive) if self._cancel_on_disconnect else nullcontext()
         )
-        keep_alive = KeepAlive(stream, self._keep_alive, self._runtime.timers) if self._keep_alive else nullcontext()
+        keep_alive = (
+            KeepAlive(stream, self._keep_alive, self._runtime.timers, self._comment)
+            if self._keep_alive
+            else nullcontext()
+        )
         try:
             async with watcher:
                 with keep_alive:
@@ -351,10 +358,13 @@ class _ResumedCoroutine:
 class KeepAlive:
     """Sends a comment after `seconds` without data, so that proxies keep the connection open."""
 
-    __slots__ = ("_seconds", "_stream", "_timer_group", "_timers")
+    __slots__ = ("_comment", "_seconds", "_stream", "_timer_group", "_timers")
 
-    def __init__(self, stream: ClientStream, seconds: float, timers: SharedTimers) -> None:
+    def __init__(
+        self, stream: ClientStream, seconds: float, timers: SharedTimers, comment: bytes = KEEP_ALIVE_COMMENT
+    ) -> None:
         self._stream = stream
+        self._comment = comment
         self._seconds = seconds
         self._timers = timers
 
@@ -368,7 +378,7 @@ class KeepAlive:
         """Rearmed only when it fires, so that a chunk costs no timer."""
         left = self._seconds - self._stream.idle_seconds
         if left <= 0:
-            self._stream.send_soon(KEEP_ALIVE_COMMENT)
+            self._stream.send_soon(self._comment)
             self._stream.sent_at = self._stream.time()
             left = self._seconds
         self._timer_group = self._timers.add(self, left)

@@ -14,6 +14,7 @@ from rightseat.core.log import Entry, Position
 from rightseat.core.messages import Message, truncate_messages
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
+from rightseat.core.turns import take_turn
 from rightseat.faces._shared.artifact_links import files_url
 from rightseat.faces._shared.lost_log import read_entries
 from rightseat.faces._shared.queued_start import stream_started
@@ -68,6 +69,7 @@ class ChatOperations:
         """Start the run of a new question, an edited or regenerated one, or of results and answers."""
         self._auth.check_agent(principal, self._agent)
         chat, properties = decode_chat(body)
+        await take_turn()
         thread = await self._find(chat.id, principal)
         pending = await self._runtime.pending(principal, chat.id) if thread else ()
         turn = plan_turn(chat, thread, pending)

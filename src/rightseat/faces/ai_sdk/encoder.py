@@ -10,32 +10,7 @@ from typing import assert_never
 
 import msgspec
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    StopReason,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.json_patch import apply_patch
 from rightseat.core.log import Entry
 from rightseat.core.loop.tool_calls import NO_OBJECT, read_arguments
@@ -50,7 +25,7 @@ encode = msgspec.json.Encoder().encode
 
 DONE = b"data: [DONE]\n\n"
 EMPTY: frozenset[str] = frozenset()
-FINISH_REASONS: dict[StopReason, str] = {"length": "length", "filtered": "content-filter"}
+FINISH_REASONS: dict[e.StopReason, str] = {"length": "length", "filtered": "content-filter"}
 PRIVATE_EVENTS = ("model.kept", codec.UNKNOWN)
 RAW_AGUI = "agui."
 
@@ -88,68 +63,68 @@ class UIStreamEncoder:
         self._names: dict[str, str] = {part["toolCallId"]: "" for part in reply if "toolCallId" in part}
         self._lengths: dict[str, int] = {}  # of the texts sent so far
         self._returned: frozenset[str] = EMPTY  # shared: an empty set takes 216 bytes
-        self._reason: StopReason = "stop"
+        self._reason: e.StopReason = "stop"
 
     def feed(self, entries: Sequence[Entry]) -> bytes:
         if len(entries) == 1:  # nearly every batch of a stream is one text delta
             return self._frame(entries[0].event)
         return b"".join([self._frame(entry.event) for entry in entries])
 
-    def _frame(self, event: Event) -> bytes:
-        if type(event) is TextDelta and (head := self._texts.get(event.message_id)):
+    def _frame(self, event: e.Event) -> bytes:
+        if type(event) is e.TextDelta and (head := self._texts.get(event.message_id)):
             self._lengths[event.message_id] += len(event.text)
             return b"%b%b}\n\n" % (head, encode(event.text))
         frames = b"".join([b"data: %b\n\n" % encode(chunk) for chunk in self.write(event)])
-        return frames + DONE if type(event) is RunFinished or type(event) is RunFailed else frames
+        return frames + DONE if type(event) is e.RunFinished or type(event) is e.RunFailed else frames
 
-    def write(self, event: Event) -> list[Json]:
+    def write(self, event: e.Event) -> list[Json]:
         match event:
-            case TextDelta(message_id=id, text=text):
+            case e.TextDelta(message_id=id, text=text):
                 started = self._start_text(id)
                 self._lengths[id] += len(text)
                 return [*started, {"type": "text-delta", "id": id, "delta": text}]
-            case ReasoningDelta(message_id=id, text=text):
+            case e.ReasoningDelta(message_id=id, text=text):
                 return [*self._start_reasoning(id), {"type": "reasoning-delta", "id": id, "delta": text}]
-            case ToolCallDelta(call_id=id, text=text):
+            case e.ToolCallDelta(call_id=id, text=text):
                 self._arguments.setdefault(id, []).append(text)
                 return [{"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": text}]
-            case TextStarted(message_id=id):
+            case e.TextStarted(message_id=id):
                 return self._start_text(id)
-            case TextEnded(message_id=id):
+            case e.TextEnded(message_id=id):
                 return [{"type": "text-end", "id": id}] if self._texts.pop(id, None) else []
-            case ReasoningStarted(message_id=id):
+            case e.ReasoningStarted(message_id=id):
                 return self._start_reasoning(id)
-            case ReasoningEnded(message_id=id):
+            case e.ReasoningEnded(message_id=id):
                 return [{"type": "reasoning-end", "id": id}] if self._reasoning.pop(id, None) else []
-            case ToolCallStarted(call_id=id, name=name):
+            case e.ToolCallStarted(call_id=id, name=name):
                 return self._start_call(id, name)
-            case ToolCallEnded(call_id=id, complete=complete):
+            case e.ToolCallEnded(call_id=id, complete=complete):
                 return self._end_call(id) if complete else []
-            case ToolCallReturned():
+            case e.ToolCallReturned():
                 return self._write_result(event)
-            case ModelResponseEnded(reason=reason):
+            case e.ModelResponseEnded(reason=reason):
                 self._reason = reason
                 self._is_response_over = True
                 return []
-            case StateReplaced(state=state):
+            case e.StateReplaced(state=state):
                 return self._write_state(state)
-            case StateChanged(patch=patch):
+            case e.StateChanged(patch=patch):
                 return self._write_state(apply_patch(self._state, patch))
-            case StepStarted(name=name):
+            case e.StepStarted(name=name):
                 return [write_transient("step", {"name": name, "status": "started"})]
-            case StepEnded(name=name):
+            case e.StepEnded(name=name):
                 return [write_transient("step", {"name": name, "status": "ended"})]
-            case Custom(name=name, value=value):
+            case e.Custom(name=name, value=value):
                 return self._write_custom(name, value)
-            case MessagesReplaced(messages=messages):
+            case e.MessagesReplaced(messages=messages):
                 return self._replace(messages)
-            case RunStarted():
+            case e.RunStarted():
                 return self._start()
-            case RunFinished():
+            case e.RunFinished():
                 return [*self._start(), *self._finish(event)]
-            case RunFailed(message=message):
+            case e.RunFailed(message=message):
                 return [*self._start(), *self._end_step(), {"type": "error", "errorText": message}]
-            case SpanStarted() | SpanEnded():
+            case e.SpanStarted() | e.SpanEnded():
                 return []
             case _:
                 assert_never(event)
@@ -206,7 +181,7 @@ class UIStreamEncoder:
         text, name = "".join(self._arguments.pop(id, ())), self._names.get(id, "")
         return [write_input(id, name, text)]
 
-    def _write_result(self, event: ToolCallReturned) -> list[Json]:
+    def _write_result(self, event: e.ToolCallReturned) -> list[Json]:
         chunks: list[Json] = []
         if event.call_id not in self._names:  # the client would fail on the result of an unknown call
             chunks = [*self._start_call(event.call_id, event.name), *self._end_call(event.call_id)]
@@ -246,16 +221,16 @@ class UIStreamEncoder:
     def _catch_up(self, message: Message) -> list[Json]:
         chunks: list[Json] = []
         if rest := message.text[self._lengths.get(message.id, 0) :]:
-            chunks += self.write(TextDelta(message.id, rest))
+            chunks += self.write(e.TextDelta(message.id, rest))
         for part in message.parts:
             if isinstance(part, Call) and part.id not in self._names:
-                chunks += [*self._start_call(part.id, part.name), *self.write(ToolCallDelta(part.id, part.arguments))]
+                chunks += [*self._start_call(part.id, part.name), *self.write(e.ToolCallDelta(part.id, part.arguments))]
                 chunks += self._end_call(part.id)
             elif isinstance(part, Result) and part.call_id not in self._returned:
-                chunks += self._write_result(ToolCallReturned(part.call_id, part.name, part.content, part.error))
+                chunks += self._write_result(e.ToolCallReturned(part.call_id, part.name, part.content, part.error))
         return chunks
 
-    def _finish(self, event: RunFinished) -> list[Json]:
+    def _finish(self, event: e.RunFinished) -> list[Json]:
         chunks: list[Json] = []
         approvals = [one for one in event.interrupts if one.call_id and is_approval(one, self._names)]
         for one in event.interrupts:

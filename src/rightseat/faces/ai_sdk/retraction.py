@@ -1,20 +1,9 @@
 """Leaves out the retracted parts of a run's log, for a client that receives the run from its start."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
-from rightseat.core.events import (
-    MessagesReplaced,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call
 
@@ -24,11 +13,11 @@ def drop_retracted(entries: Sequence[Entry]) -> Sequence[Entry]:
 
     Reasoning is in no message, so all that came before is left out.
     """
-    replaced = [number for number, entry in enumerate(entries) if isinstance(entry.event, MessagesReplaced)]
+    replaced = [number for number, entry in enumerate(entries) if isinstance(entry.event, e.MessagesReplaced)]
     if not replaced:
         return entries
     last = entries[replaced[-1]].event
-    messages = last.messages if isinstance(last, MessagesReplaced) else ()
+    messages = last.messages if isinstance(last, e.MessagesReplaced) else ()
     kept = {message.id for message in messages}
     calls = {part.id for message in messages for part in message.parts if isinstance(part, Call)}
     return [
@@ -39,13 +28,19 @@ def drop_retracted(entries: Sequence[Entry]) -> Sequence[Entry]:
 
 def is_kept(entry: Entry, messages: set[str], calls: set[str]) -> bool:
     match entry.event:
-        case TextStarted(message_id=id) | TextDelta(message_id=id) | TextEnded(message_id=id):
+        case e.TextStarted(message_id=id) | e.TextDelta(message_id=id) | e.TextEnded(message_id=id):
             return id in messages
-        case ReasoningStarted() | ReasoningDelta() | ReasoningEnded():
+        case e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded():
             return False
-        case ToolCallStarted(call_id=id) | ToolCallDelta(call_id=id) | ToolCallEnded(call_id=id):
+        case e.ToolCallStarted(call_id=id) | e.ToolCallDelta(call_id=id) | e.ToolCallEnded(call_id=id):
             return id in calls
-        case ToolCallReturned(call_id=id):
+        case e.ToolCallReturned(call_id=id):
             return id in calls
-        case _:
+        case e.RunStarted() | e.RunFinished() | e.RunFailed() | e.ModelResponseEnded() | e.MessagesReplaced():
             return True
+        case e.StepStarted() | e.StepEnded() | e.SpanStarted() | e.SpanEnded():
+            return True
+        case e.StateReplaced() | e.StateChanged() | e.Custom():
+            return True
+        case _:
+            assert_never(entry.event)

@@ -1,6 +1,7 @@
 """The OpenAI face: responses, chat completions, embeddings, transcriptions, models and files."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -14,14 +15,15 @@ from rightseat.core.ask import Principal
 from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.ids import new_id
 from rightseat.core.runtime import Runtime
+from rightseat.core.types import JsonValue
 from rightseat.egress.transcription import Options as Transcription
 from rightseat.faces._shared import files
+from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.responses import json_response, read_body
 from rightseat.faces.openai.chat import Chat
 from rightseat.faces.openai.embeddings import Embeddings
 from rightseat.faces.openai.errors import ErrorResponse, explain_path, refuse
 from rightseat.faces.openai.feedback import ResponseFeedback
-from rightseat.faces.openai.models import ModelNames
 from rightseat.faces.openai.responses.routes import response_routes
 from rightseat.faces.openai.transcriptions import Transcriptions
 from rightseat.operations.own_feedback import OwnFeedback
@@ -64,6 +66,7 @@ def routes(
     feedback: OwnFeedback | None = None,
 ) -> APIRouter:
     router = APIRouter()
+    since = int(time.time())
     names, max_bytes = ModelNames(runtime, options.models, auth, fingerprint), int(options.max_body_mb * 2**20)
     chat = Chat(runtime, names, headers=options.headers, keep_alive=options.keep_alive, path=options.path)
 
@@ -72,12 +75,13 @@ def routes(
         router.add_route(options.path.rstrip("/") + path, auth.protect(handler, refuse), methods=[method])
 
     async def models(body: bytes, request: Request, principal: Principal) -> Response:
-        return json_response(names.list_models(principal))
+        listed = [describe_model(name, since) for name in names.list_names(principal)]
+        return json_response({"object": "list", "data": listed})
 
     async def model(body: bytes, request: Request, principal: Principal) -> Response:
         name = request.path_params["model"]
         names.check(name, principal)
-        return json_response(names.describe_model(name))
+        return json_response(describe_model(name, since))
 
     async def file(body: bytes, request: Request, principal: Principal) -> Response:
         return await files.make_file_response(runtime, request.path_params["file"], principal)
@@ -107,6 +111,10 @@ def routes(
     add("/models", "GET", models)
     add("/models/{model:path}", "GET", model)
     return router
+
+
+def describe_model(name: str, since: int) -> dict[str, JsonValue]:
+    return {"id": name, "object": "model", "created": since, "owned_by": "rightseat"}
 
 
 def refuse_path(method: str, path: str, status: int, options: Options) -> Response:

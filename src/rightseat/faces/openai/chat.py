@@ -12,14 +12,15 @@ from starlette.responses import Response
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
+from rightseat.core.turns import take_turn
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
+from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse, incomplete_run_failure
+from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.openai.decoder import ChatRequest, decode, read_ask
 from rightseat.faces.openai.encoder import BodyEncoder, ChunkEncoder
-from rightseat.faces.openai.models import ModelNames
-from rightseat.faces.openai.warnings import warnings_header
 
 
 class Chat:
@@ -37,6 +38,7 @@ class Chat:
     async def complete(self, body: bytes, http: Request, principal: Principal) -> Response:
         """Raises a `RightseatError` for an invalid request."""
         request = decode(body)
+        await take_turn()
         name = request.model = self._names.resolve(request.body.model, principal, request.warnings)
         request.fingerprint = self._names.fingerprint(name)
         headers = {one: value for one in self._headers if (value := http.headers.get(one)) is not None}

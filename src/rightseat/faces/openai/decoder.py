@@ -10,13 +10,12 @@ from msgspec import Meta
 
 from rightseat.core.ask import Ask, NamedTool, Parameters, Principal, ToolChoice, ToolOffer
 from rightseat.core.types import JSON_ERRORS, JsonValue
-from rightseat.faces._shared.responses import repair_surrogates
+from rightseat.faces._shared.responses import describe_decode_error, repair_surrogates
 from rightseat.faces.openai import fields
 from rightseat.faces.openai.errors import InvalidRequest
 from rightseat.faces.openai.messages import RequestMessage, read_messages
 
 NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
-PLACE = re.compile(r" - at `(?:key in )?\$\.?(.*)`$")
 NOTHING: Mapping[str, JsonValue] = {"type": "object", "properties": {}}
 """The parameters of a function without any."""
 
@@ -124,13 +123,7 @@ def decode(body: bytes) -> ChatRequest:
 
 
 def explain_decode_error(error: Exception) -> InvalidRequest:
-    """Converts msgspec's text, such as `Expected `array`, got `str` - at `$.messages``, to a message with a path."""
-    place = PLACE.search(str(error))
-    if place is None:
-        return InvalidRequest(f"The body is not valid: {str(error) or 'it is nested too deeply'}.")
-    what = PLACE.sub("", str(error)).replace("`", "")
-    where = place[1]
-    return InvalidRequest(f"{where or 'The body'}: {what[:1].lower()}{what[1:]}.", where or None)
+    return InvalidRequest(*describe_decode_error(error))
 
 
 def read_ask(request: ChatRequest, principal: Principal, headers: Mapping[str, str], *, is_model: bool) -> Ask:

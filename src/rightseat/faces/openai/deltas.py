@@ -8,45 +8,18 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
+from rightseat.core import events as e
 from rightseat.core.approvals import explain_permission
 from rightseat.core.errors import GuardDenied
-from rightseat.core.events import (
-    Custom,
-    Event,
-    Interrupt,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    StopReason,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-    Usage,
-)
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import add_usage
+from rightseat.faces._shared.run_warnings import describe_warning
 from rightseat.faces.openai.errors import ErrorResponse
-from rightseat.faces.openai.warnings import describe_warning
 
 TEXT_SEPARATOR = "\n\n"
 """Between the texts of two model responses."""
 
-REASONS: dict[StopReason, str] = {
+REASONS: dict[e.StopReason, str] = {
     "stop": "stop",
     "tool_calls": "stop",
     "length": "length",
@@ -84,11 +57,18 @@ class CallArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class CallCut:
+    """The call ended inside its arguments."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     reason: str
 
 
-OutputDelta = ContentDelta | ReasoningContent | CallStart | CallArguments | Finish | ErrorResponse
+OutputDelta = ContentDelta | ReasoningContent | CallStart | CallArguments | CallCut | Finish | ErrorResponse
 
 
 class DeltaReader:
@@ -96,6 +76,7 @@ class DeltaReader:
 
     __slots__ = (
         "_calls",
+        "_cut",
         "_last_text_response",
         "_logprobs",
         "_offered",
@@ -111,53 +92,59 @@ class DeltaReader:
 
     def __init__(self, offered: Collection[str], warnings: list[str], *, wants_logprobs: bool = False) -> None:
         self.warnings = warnings
-        self.usage: Usage | None = None  # None if the model does not report it
+        self.usage: e.Usage | None = None  # None if the model does not report it
         self.streaming_id: str | None = None
         """The id of the message whose next delta is plain text."""
         self._offered = set(offered)
         self._calls: dict[str, int] = {}  # client-side calls: id → index
+        self._cut: set[str] = set()  # those that ended inside their arguments
         self._server_calls: dict[str, str] = {}  # server-side calls: id → tool
         self._unknown: list[str] = []  # unknown tools that were called in the last response
         self._response_count = 0
         self._last_text_response: int | None = None  # number of the response that last sent text
-        self._reason: StopReason = "stop"
+        self._reason: e.StopReason = "stop"
         self._wants_logprobs = wants_logprobs
         self._logprobs: JsonValue = None
 
-    def feed(self, events: Iterable[Event]) -> Iterator[OutputDelta]:
+    def feed(self, events: Iterable[e.Event]) -> Iterator[OutputDelta]:
         for event in events:
             yield from self._take(event)
 
-    def _take(self, event: Event) -> Iterable[OutputDelta]:
+    def _take(self, event: e.Event) -> Iterable[OutputDelta]:
         match event:
-            case TextDelta(message_id=id, text=text):
+            case e.TextDelta(message_id=id, text=text):
                 return self._add_text(id, text)
-            case ReasoningDelta(text=text):
+            case e.ReasoningDelta(text=text):
                 return (ReasoningContent(text),)
-            case ToolCallStarted():
+            case e.ToolCallStarted():
                 return self._begin_call(event)
-            case ToolCallDelta(call_id=id, text=text):
+            case e.ToolCallDelta(call_id=id, text=text):
                 return (CallArguments(self._calls[id], text),) if id in self._calls else ()
-            case ToolCallReturned(name=name, error="unknown_tool"):
+            case e.ToolCallEnded(call_id=id, complete=False) if id in self._calls:
+                self._cut.add(id)
+                return (CallCut(self._calls[id]),)
+            case e.ToolCallReturned(name=name, error="unknown_tool"):
                 self._unknown.append(name)
-            case ModelResponseEnded():
+            case e.ModelResponseEnded():
                 self._end_response(event)
-            case Custom(name=name, value=value):
+            case e.Custom(name=name, value=value):
                 self._note(name, value)
-            case RunFinished():
+            case e.RunFinished():
                 return (self._finish(event),)
-            case RunFailed(code=GuardDenied.code, message=message) if self._last_text_response is not None:
+            case e.RunFailed(code=GuardDenied.code, message=message) if self._last_text_response is not None:
                 self.warnings.append(message)
                 return (Finish(REASONS["filtered"]),)
-            case RunFailed(code=code, message=message):
+            case e.RunFailed(code=code, message=message):
                 return (ErrorResponse.of_run(code, message),)
-            case TextStarted() | TextEnded() | ReasoningStarted() | ReasoningEnded() | ToolCallEnded() | RunStarted():
+            case e.TextStarted() | e.TextEnded() | e.ReasoningStarted() | e.ReasoningEnded():
                 self.streaming_id = None
-            case ToolCallReturned() | StateReplaced() | StateChanged() | StepStarted() | StepEnded():
+            case e.ToolCallEnded() | e.RunStarted():
+                self.streaming_id = None
+            case e.ToolCallReturned() | e.StateReplaced() | e.StateChanged() | e.StepStarted() | e.StepEnded():
                 pass  # not part of OpenAI's protocol
-            case SpanStarted() | SpanEnded():
+            case e.SpanStarted() | e.SpanEnded():
                 pass  # only stored runs have spans
-            case MessagesReplaced():
+            case e.MessagesReplaced():
                 pass  # only durable runs send it
             case _:
                 assert_never(event)
@@ -171,14 +158,14 @@ class DeltaReader:
         logprobs, self._logprobs = self._logprobs, None
         return (ContentDelta(text, logprobs),)
 
-    def _begin_call(self, event: ToolCallStarted) -> Iterable[OutputDelta]:
+    def _begin_call(self, event: e.ToolCallStarted) -> Iterable[OutputDelta]:
         if event.name not in self._offered:
             self._server_calls[event.call_id] = event.name
             return ()
         place = self._calls[event.call_id] = len(self._calls)
         return (CallStart(place, event.call_id, event.name),)
 
-    def _end_response(self, event: ModelResponseEnded) -> None:
+    def _end_response(self, event: e.ModelResponseEnded) -> None:
         self._response_count += 1
         self._unknown.clear()  # the model received the error and responded again
         self._reason = event.reason
@@ -194,12 +181,12 @@ class DeltaReader:
         elif name == "tools.shadowed" and isinstance(value, list):
             self._offered.difference_update(map(str, value))
 
-    def _explain_approval(self, interrupts: Iterable[Interrupt]) -> str:
+    def _explain_approval(self, interrupts: Iterable[e.Interrupt]) -> str:
         names = sorted({self._server_calls[id] for one in interrupts if (id := one.call_id) in self._server_calls})
         listed = ", ".join(names) or "A tool"
         return APPROVAL_REQUIRED.format(names=listed, permission=explain_permission(names or ["it"]))
 
-    def _finish(self, event: RunFinished) -> OutputDelta:
+    def _finish(self, event: e.RunFinished) -> OutputDelta:
         self.usage = event.usage or self.usage  # that of the run has the model calls without a response of their own
         if questions := [one.message for one in event.interrupts if one.call_id is None]:
             return ErrorResponse.of_run("answer_required", QUESTION.format(message=" ".join(questions)))
@@ -209,11 +196,12 @@ class DeltaReader:
             return ErrorResponse.of_run("cancelled", event.reason or "The run was cancelled before it finished.")
         for name in self._unknown:
             self.warnings.append(f"The model called {name!r}, which is not one of the tools; the call was ignored.")
-        if self._calls and self._server_calls:
+        has_calls = len(self._calls) > len(self._cut)
+        if has_calls and self._server_calls:
             listed = ", ".join(sorted(set(self._server_calls.values())))
             self.warnings.append(
                 f"The agent also ran tools of its own, whose results the next request will not have: {listed}."
             )
-        if self._calls and self._reason in ("stop", "tool_calls"):
+        if has_calls and self._reason in ("stop", "tool_calls"):
             return Finish("tool_calls")
         return Finish(REASONS[self._reason])

@@ -13,11 +13,11 @@ from rightseat.core.ask import Principal
 from rightseat.core.model import Embedder
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JSON_ERRORS
+from rightseat.faces._shared.model_names import ModelNames, ModelNotFound
 from rightseat.faces._shared.responses import json_response, repair_surrogates
+from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.openai.decoder import explain_decode_error
-from rightseat.faces.openai.errors import InvalidRequest, ModelNotFound
-from rightseat.faces.openai.models import ModelNames
-from rightseat.faces.openai.warnings import warnings_header
+from rightseat.faces.openai.errors import InvalidRequest
 
 MAX_TEXTS = 2048  # per request, as at OpenAI
 

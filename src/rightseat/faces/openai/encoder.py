@@ -11,9 +11,11 @@ from rightseat.core.ask import Ask
 from rightseat.core.events import TextDelta
 from rightseat.core.log import Entry
 from rightseat.core.types import JsonValue
+from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.openai.decoder import ChatRequest
 from rightseat.faces.openai.deltas import (
     CallArguments,
+    CallCut,
     CallStart,
     ContentDelta,
     DeltaReader,
@@ -22,7 +24,6 @@ from rightseat.faces.openai.deltas import (
     ReasoningContent,
 )
 from rightseat.faces.openai.errors import ErrorResponse
-from rightseat.faces.openai.warnings import warnings_header
 
 encode = json.Encoder().encode
 EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -121,6 +122,8 @@ class ChunkEncoder(CompletionEncoder):
                 )
             case CallArguments(index=index, text=text):
                 return self._delta({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
+            case CallCut():
+                return b""  # what was sent stays; the end names the reason and the warning
             case Finish(reason=reason):
                 return self._end(reason)
             case ErrorResponse():
@@ -152,7 +155,7 @@ class BodyEncoder(CompletionEncoder):
         super().__init__(request, ask)
         self._texts: list[str] = []
         self._reasoning: list[str] = []
-        self._calls: list[tuple[CallStart, list[str]]] = []
+        self._calls: dict[int, tuple[CallStart, list[str]]] = {}
         self._logprobs: list[Any] = []
         self._reason: str | None = None
 
@@ -173,10 +176,12 @@ class BodyEncoder(CompletionEncoder):
                     self._logprobs += logprobs
             case ReasoningContent(text=text):
                 self._reasoning.append(text)
-            case CallStart():
-                self._calls.append((piece, []))
+            case CallStart(index=index):
+                self._calls[index] = (piece, [])
             case CallArguments(index=index, text=text):
                 self._calls[index][1].append(text)
+            case CallCut(index=index):
+                del self._calls[index]
             case Finish(reason=reason):
                 self._reason = reason
             case ErrorResponse():
@@ -211,7 +216,7 @@ class BodyEncoder(CompletionEncoder):
         if self._reasoning:
             message["reasoning_content"] = "".join(self._reasoning)
         if self._calls:
-            message["tool_calls"] = [write_call(call, "".join(pieces)) for call, pieces in self._calls]
+            message["tool_calls"] = [write_call(call, "".join(pieces)) for call, pieces in self._calls.values()]
         return message
 
 

@@ -20,7 +20,9 @@ from rightseat.core.errors import (
     RequestTooLarge,
     RightseatError,
 )
+from rightseat.faces._shared.model_names import ModelNotFound, NoModelNamed
 from rightseat.faces._shared.responses import json_response
+from rightseat.faces._shared.sealed_reasoning import BrokenSeal
 
 TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 """By status; others below 500 are `invalid_request_error`, from 500 on `server_error`."""
@@ -74,14 +76,6 @@ class InvalidRequest(BadRequest):
         self.openai_code = code
 
 
-class ModelNotFound(RightseatError):
-    code = "model_not_found"
-    status = 404
-
-    def __init__(self, name: str, what: str = "is not an agent or model of this server") -> None:
-        super().__init__(f"{name!r} {what}. GET /models lists the available ones.")
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
     """An error response. `param` is the path of the field that it concerns."""
@@ -98,7 +92,9 @@ class ErrorResponse:
     def of(cls, error: RightseatError) -> "ErrorResponse":
         if isinstance(error, InvalidRequest):
             return cls(error.message, error.status, error.openai_code or "invalid_request", error.param)
-        param = "model" if isinstance(error, ModelNotFound) else None
+        if isinstance(error, NoModelNamed):
+            return cls(error.message, error.status, "invalid_request", "model")
+        param = "model" if isinstance(error, ModelNotFound) else "input" if isinstance(error, BrokenSeal) else None
         retry_after = error.retry_after if isinstance(error, LimitExceeded) else None
         kind = error.counted if isinstance(error, RateLimitExceeded) else None
         status = status_of(error.code, error.status)

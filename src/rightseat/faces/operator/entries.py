@@ -1,15 +1,16 @@
 """Log entries as the console receives them."""
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 import msgspec
 
-from rightseat.core.events import Custom, Delta, Event, ReasoningDelta, RunFinished, TextDelta, ToolCallDelta
+from rightseat.core import events as e
 from rightseat.core.log import Entry
 from rightseat.core.stream.compaction import id_of, join_deltas
 from rightseat.faces._shared.artifact_links import remove_private_fields
 
-DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
+DELTAS = (e.TextDelta, e.ReasoningDelta, e.ToolCallDelta)
 
 MAX_JOINED_CHARS = 65_536
 
@@ -40,7 +41,7 @@ def join_entries(entries: Iterable[Entry], limit: int | None = None) -> list[Ent
     return joined
 
 
-def continues(delta: Delta, last: Event | None) -> bool:
+def continues(delta: e.Delta, last: e.Event | None) -> bool:
     return isinstance(last, type(delta)) and id_of(last) == id_of(delta)
 
 
@@ -49,16 +50,28 @@ def finish_join(joined: list[Entry], pieces: Sequence[str]) -> None:
         joined[-1] = Entry(joined[-1].epoch, joined[-1].seq, join_deltas(joined[-1].event, list(pieces)))
 
 
-def write_entry(event: Event, *, has_details: bool) -> Event:
+def write_entry(event: e.Event, *, has_details: bool) -> e.Event:
     """The event without the memos of interrupts, which only its agent may see.
 
     `has_details` keeps the operator's part of flow steps: prompts, statements and error texts of servers.
     """
     match event:
-        case Custom(name="flow.step", value=dict(step)) if not has_details:
-            return Custom("flow.step", remove_private_fields(step))
-        case RunFinished(interrupts=interrupts) if interrupts:
+        case e.Custom(name="flow.step", value=dict(step)) if not has_details:
+            return e.Custom("flow.step", remove_private_fields(step))
+        case e.RunFinished(interrupts=interrupts) if interrupts:
             shown = tuple(msgspec.structs.replace(one, memo=None) for one in interrupts)
             return msgspec.structs.replace(event, interrupts=shown)
-        case _:
+        case e.RunStarted() | e.RunFinished() | e.RunFailed() | e.ModelResponseEnded() | e.MessagesReplaced():
             return event
+        case e.TextStarted() | e.TextDelta() | e.TextEnded():
+            return event
+        case e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded():
+            return event
+        case e.ToolCallStarted() | e.ToolCallDelta() | e.ToolCallEnded() | e.ToolCallReturned():
+            return event
+        case e.StepStarted() | e.StepEnded() | e.SpanStarted() | e.SpanEnded():
+            return event
+        case e.StateReplaced() | e.StateChanged() | e.Custom():
+            return event
+        case _:
+            assert_never(event)

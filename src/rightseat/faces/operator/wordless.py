@@ -4,49 +4,27 @@ from typing import assert_never
 
 import msgspec
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 
 
-def remove_words(event: Event) -> Event | None:
+def remove_words(event: e.Event) -> e.Event | None:
     """The event without text; None if nothing would be left of it."""
     match event:
-        case RunStarted():
+        case e.RunStarted():
             return msgspec.structs.replace(event, new_messages=())
-        case RunFinished(outcome=outcome):
-            return RunFinished(outcome)
-        case RunFailed(code=code):
-            return RunFailed(code, "")  # the message may quote the conversation
-        case StepStarted() | StepEnded() | SpanStarted() | SpanEnded() | ModelResponseEnded():
+        case e.RunFinished(outcome=outcome):
+            return e.RunFinished(outcome)
+        case e.RunFailed(code=code):
+            return e.RunFailed(code, "")  # the message may quote the conversation
+        case e.StepStarted() | e.StepEnded() | e.SpanStarted() | e.SpanEnded() | e.ModelResponseEnded():
             return event
-        case TextStarted() | TextDelta() | TextEnded() | ReasoningStarted() | ReasoningDelta() | ReasoningEnded():
+        case e.TextStarted() | e.TextDelta() | e.TextEnded():
             return None
-        case ToolCallStarted() | ToolCallDelta() | ToolCallEnded() | ToolCallReturned():
+        case e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded():
             return None
-        case StateReplaced() | StateChanged() | MessagesReplaced() | Custom():
+        case e.ToolCallStarted() | e.ToolCallDelta() | e.ToolCallEnded() | e.ToolCallReturned():
+            return None
+        case e.StateReplaced() | e.StateChanged() | e.MessagesReplaced() | e.Custom():
             return None
         case _:
             assert_never(event)

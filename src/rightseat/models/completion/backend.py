@@ -65,15 +65,32 @@ class End(msgspec.Struct, frozen=True):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """A backend's description of its model. `template` is empty if the model has none."""
+    """A backend's description of its model. `template` is empty if the model has none.
+
+    `tool_template` is a second template for requests with tools; empty if one template serves all requests. `caps`
+    belong to `template`.
+    """
 
     model: str = ""
     template: str = ""
+    tool_template: str = ""
     caps: Mapping[str, bool] = msgspec.field(default_factory=dict)
     bos: str = ""
     eos: str = ""
     context_window: int | None = None
     slots: int = 1
+
+    def for_tools(self) -> "Description":
+        """Return the description for requests with tools."""
+        if not self.tool_template:
+            return self
+        return msgspec.structs.replace(self, template=self.tool_template, caps={})
+
+    def for_text(self) -> "Description":
+        """Return the description for requests without tools. A model may have a template for tools alone."""
+        if not self.tool_template:
+            return self
+        return self.for_tools() if not self.template else msgspec.structs.replace(self, tool_template="")
 
 
 class Backend(Protocol):

@@ -28,11 +28,15 @@ _kind = struct.Struct("<I").unpack_from
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """`template` is empty if the model has none; `context_window` is the one it was trained with."""
+    """`template` is empty if the model has none; `context_window` is the one it was trained with.
+
+    `tool_template` is a second one for requests with tools, which gguf-py writes if a model publishes both.
+    """
 
     architecture: str = ""
     name: str = ""
     template: str = ""
+    tool_template: str = ""
     context_window: int | None = None
     bos: str = ""
     eos: str = ""
@@ -66,6 +70,7 @@ def _header(reader: "_HeaderReader", size: int) -> Header:
         architecture=architecture,
         name=_text(entries.get("general.name")),
         template=_text(entries.get("tokenizer.chat_template")),
+        tool_template=_text(entries.get("tokenizer.chat_template.tool_use")),
         context_window=context if isinstance(context, int) and context > 0 else None,
         bos=reader.token(vocabulary, entries.get("tokenizer.ggml.bos_token_id")),
         eos=reader.token(vocabulary, entries.get("tokenizer.ggml.eos_token_id")),

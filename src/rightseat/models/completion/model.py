@@ -25,7 +25,7 @@ from rightseat.models.completion import continuation
 from rightseat.models.completion import plan as plans
 from rightseat.models.completion.backend import Backend, CompletionRequest, Constraint, Description, End, TextPiece
 from rightseat.models.completion.parsing.reader import Reader
-from rightseat.models.completion.styles import choose
+from rightseat.models.completion.styles import select
 from rightseat.models.completion.styles.style import Signatures, Style
 from rightseat.models.completion.supported_tools import explain_too_long
 from rightseat.models.completion.templates import Template, Templates
@@ -63,7 +63,7 @@ class Completion:
         self._timeouts = timeouts
         self._timeout = model_timeout(f"The model of {getattr(backend, 'place', 'the backend')}", timeouts)
         self._templates = Templates()
-        self._cached: _Profile | None = None
+        self._profiles: dict[bool, _Profile] = {}  # of requests with tools, and without
 
     async def __aenter__(self) -> Self:
         await self._backend.__aenter__()
@@ -90,8 +90,8 @@ class Completion:
         return self._answer(prompt, begun)
 
     async def _answer(self, prompt: Prompt, begun: PartialOutput | None = None) -> AsyncIterator[Chunk]:
-        profile = await self._profile()
         prompt = self._with_defaults(prompt)
+        profile = await self._profile(has_tools=bool(prompt.tools) and prompt.parameters.tool_choice != "none")
         plan = plans.make_plan(prompt, profile.style, triggers=self._backend.has_triggers)
         template_input = plans.write_template_input(plan, prompt, profile.description, self._tool_signature_format)
         text = await profile.template.render(template_input.turns, template_input.tools, template_input.variables)
@@ -123,14 +123,15 @@ class Completion:
         except ContextTooLong as error:
             raise explain_too_long(error, plan.tools, text) from None
 
-    async def _profile(self) -> "_Profile":
-        """Return the backend's description of its model and the style derived from it; refreshed when it changes."""
-        description = await self._backend.describe()
-        if self._cached is None or self._cached.description is not description:
-            style, _ = choose(description, self._style)
+    async def _profile(self, *, has_tools: bool) -> "_Profile":
+        """Return the description of the model and its style for this kind of request; refreshed when it changes."""
+        source = await self._backend.describe()
+        cached = self._profiles.get(has_tools)
+        if cached is None or cached.source is not source:
+            description, style, _ = select(source, self._style, has_tools=has_tools)
             template = self._templates.get(description.template, bos=description.bos, eos=description.eos)
-            self._cached = _Profile(description, style, template)
-        return self._cached
+            cached = self._profiles[has_tools] = _Profile(source, description, style, template)
+        return cached
 
     def _with_defaults(self, prompt: Prompt) -> Prompt:
         """Fill in the configured settings that the client leaves open."""
@@ -165,6 +166,9 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class _Profile:
+    """`source` is the backend's description, `description` has the template for this kind of request."""
+
+    source: Description
     description: Description
     style: Style
     template: Template

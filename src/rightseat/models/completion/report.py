@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from rightseat.core.errors import ConfigError, RightseatError
 from rightseat.models.completion.backend import Description
 from rightseat.models.completion.backends import AnyBackend, ServerProcess
-from rightseat.models.completion.styles import choose
+from rightseat.models.completion.styles import select
 
 DESCRIBE_TIMEOUT_S = 5.0
 
@@ -28,7 +28,7 @@ async def explain(backend: AnyBackend, wanted: str) -> AsyncIterator[str]:
     except RightseatError as error:
         yield f"style: not known yet. {error.message}"
         return
-    style, why = choose(description, wanted)
+    _, style, why = select(description, wanted)
     yield f"style: {style.name}, because {why}"
 
 

@@ -95,7 +95,7 @@ def prepare(source: str) -> Callable[[Mapping[str, Any]], str]:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_escape_callback=lambda _: False,
-        filters={"tojson": tojson},
+        filters=FILTERS,
         globals=FUNCTIONS,
     )
     return lambda names: environment.render_template("chat", **names)
@@ -121,7 +121,7 @@ def prepare_in_jinja(source: str) -> Callable[[Mapping[str, Any]], str]:
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation]
     )
-    environment.filters["tojson"] = tojson
+    environment.filters.update(FILTERS)
     environment.globals.update(FUNCTIONS)
     template = environment.from_string(source)
     return lambda names: template.render(**names)
@@ -139,6 +139,11 @@ def tojson(value: Any, indent: int | None = None, **more: Any) -> str:
     )
 
 
+def from_json(value: Any) -> Any:
+    """Templates of DeepSeek read the arguments of calls with it."""
+    return json.loads(value) if isinstance(value, str) else value
+
+
 def raise_exception(message: object = "") -> None:
     raise Refused(message)
 
@@ -147,6 +152,7 @@ def strftime_now(form: str) -> str:
     return datetime.datetime.now().strftime(form)
 
 
+FILTERS: dict[str, Callable[..., Any]] = {"tojson": tojson, "from_json": from_json}
 FUNCTIONS: dict[str, Callable[..., Any]] = {"raise_exception": raise_exception, "strftime_now": strftime_now}
 
 

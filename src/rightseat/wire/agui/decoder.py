@@ -10,27 +10,7 @@
 
 from typing import Any
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    Interrupt,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.wire.agui.chunks import BadEvent, Chunks
 from rightseat.wire.agui.encoder import BLOCK, FINISH, RAW
 from rightseat.wire.agui.versions import Json, text_of
@@ -52,75 +32,75 @@ class AguiDecoder:
         self._pending: dict[str, None] = {}  # calls without a result
         self._others: set[str] = set()  # messages that are not the assistant's
 
-    def read(self, event: Json) -> list[Event]:
+    def read(self, event: Json) -> list[e.Event]:
         """Raises `BadEvent` if a required field is missing."""
         return [ours for plain in self._chunks.expand(event) for ours in self._read(drop_nulls(plain))]
 
-    def _read(self, event: Json) -> list[Event]:
+    def _read(self, event: Json) -> list[e.Event]:
         match event.get("type"):
             case "TEXT_MESSAGE_CONTENT":
-                return self._read_delta(event, "messageId", TextDelta)
+                return self._read_delta(event, "messageId", e.TextDelta)
             case "TOOL_CALL_ARGS":
-                return self._read_delta(event, "toolCallId", ToolCallDelta)
+                return self._read_delta(event, "toolCallId", e.ToolCallDelta)
             case "REASONING_MESSAGE_CONTENT":
-                return self._read_delta(event, "messageId", ReasoningDelta)
+                return self._read_delta(event, "messageId", e.ReasoningDelta)
             case "TEXT_MESSAGE_START":
                 return self._read_text_start(event)
             case "REASONING_MESSAGE_START":
-                return [*wrap_extended(event, "messageId", "role"), ReasoningStarted(read_text(event, "messageId"))]
+                return [*wrap_extended(event, "messageId", "role"), e.ReasoningStarted(read_text(event, "messageId"))]
             case "TOOL_CALL_START":
                 return self._read_call_start(event)
             case "TEXT_MESSAGE_END":
-                return self._read_end(event, "TEXT_MESSAGE_CONTENT", "messageId", TextEnded)
+                return self._read_end(event, "TEXT_MESSAGE_CONTENT", "messageId", e.TextEnded)
             case "REASONING_MESSAGE_END":
-                return self._read_end(event, "REASONING_MESSAGE_CONTENT", "messageId", ReasoningEnded)
+                return self._read_end(event, "REASONING_MESSAGE_CONTENT", "messageId", e.ReasoningEnded)
             case "TOOL_CALL_END":
-                return self._read_end(event, "TOOL_CALL_ARGS", "toolCallId", ToolCallEnded)
+                return self._read_end(event, "TOOL_CALL_ARGS", "toolCallId", e.ToolCallEnded)
             case "TOOL_CALL_RESULT":
                 return self._read_result(event)
             case "STATE_SNAPSHOT":
-                return [StateReplaced(event.get("snapshot"))]
+                return [e.StateReplaced(event.get("snapshot"))]
             case "STATE_DELTA":
-                return [StateChanged(read_patch(event))]
+                return [e.StateChanged(read_patch(event))]
             case "STEP_STARTED":
-                return read_step(event, StepStarted)
+                return read_step(event, e.StepStarted)
             case "STEP_FINISHED":
-                return read_step(event, StepEnded)
+                return read_step(event, e.StepEnded)
             case "REASONING_START" | "REASONING_END":
                 is_own = read_text(event, "messageId").startswith(BLOCK)  # the encoder adds its own blocks
                 return [] if is_own else [wrap_raw(event)]
             case "CUSTOM":
                 name = read_text(event, "name")
-                plain = Custom(name, event.get("value"))
+                plain = e.Custom(name, event.get("value"))
                 return [wrap_raw(event)] if name.startswith(RAW) else wrap_extended(event, "name", "value") or [plain]
             case "RUN_STARTED":
                 return []  # the run has already started
             case "RUN_FINISHED":
                 return read_finish(event, list(self._pending))
             case "RUN_ERROR":
-                return [RunFailed(text_or_none(event, "code") or "agent_failed", read_text(event, "message"))]
+                return [e.RunFailed(text_or_none(event, "code") or "agent_failed", read_text(event, "message"))]
             case str():
                 return [wrap_raw(event)]
         raise BadEvent("An event has no `type`.")
 
-    def _read_text_start(self, event: Json) -> list[Event]:
+    def _read_text_start(self, event: Json) -> list[e.Event]:
         id = read_text(event, "messageId")
         if event.get("role", "assistant") != "assistant":
             self._others.add(id)
             return [wrap_raw(event)]
         self._others.discard(id)
-        return [*wrap_extended(event, "messageId", "role"), TextStarted(id)]
+        return [*wrap_extended(event, "messageId", "role"), e.TextStarted(id)]
 
-    def _read_call_start(self, event: Json) -> list[Event]:
+    def _read_call_start(self, event: Json) -> list[e.Event]:
         id, name = read_text(event, "toolCallId"), read_text(event, "toolCallName")
         self._names[id] = name
         self._pending[id] = None
         raw = wrap_extended(event, "toolCallId", "toolCallName", "parentMessageId")
-        return [*raw, ToolCallStarted(id, name, text_or_none(event, "parentMessageId"))]
+        return [*raw, e.ToolCallStarted(id, name, text_or_none(event, "parentMessageId"))]
 
     def _read_delta(
-        self, event: Json, field: str, ours: type[TextDelta | ToolCallDelta | ReasoningDelta]
-    ) -> list[Event]:
+        self, event: Json, field: str, ours: type[e.TextDelta | e.ToolCallDelta | e.ReasoningDelta]
+    ) -> list[e.Event]:
         id, text = read_text(event, field), event.get("delta")
         if not isinstance(text, str):
             raise BadEvent(f"A {event['type']} of {id!r} lacks its `delta`.")
@@ -129,8 +109,8 @@ class AguiDecoder:
         return [ours(id, text), *wrap_metadata(event, event["type"], field)]
 
     def _read_end(
-        self, event: Json, piece: str, field: str, ours: type[TextEnded | ToolCallEnded | ReasoningEnded]
-    ) -> list[Event]:
+        self, event: Json, piece: str, field: str, ours: type[e.TextEnded | e.ToolCallEnded | e.ReasoningEnded]
+    ) -> list[e.Event]:
         if self._is_other(event):
             return [wrap_raw(event)]
         return [*wrap_metadata(event, piece, field), ours(read_text(event, field))]
@@ -138,34 +118,34 @@ class AguiDecoder:
     def _is_other(self, event: Json) -> bool:
         return event["type"].startswith("TEXT_") and event.get("messageId") in self._others
 
-    def _read_result(self, event: Json) -> list[Event]:
+    def _read_result(self, event: Json) -> list[e.Event]:
         id, call_id, content = read_text(event, "messageId"), read_text(event, "toolCallId"), event.get("content")
         self._pending.pop(call_id, None)
         fields = ("messageId", "toolCallId", "role", *(("content",) if isinstance(content, str) else ()))
         named = None if id == f"result-{call_id}" else id
-        returned = ToolCallReturned(call_id, self._names.get(call_id, ""), text_of(content), message_id=named)
+        returned = e.ToolCallReturned(call_id, self._names.get(call_id, ""), text_of(content), message_id=named)
         return [*wrap_extended(event, *fields), returned]
 
 
-def wrap_extended(event: Json, *fields: str) -> list[Event]:
+def wrap_extended(event: Json, *fields: str) -> list[e.Event]:
     """Return the raw event if it has more than these fields."""
     return [wrap_raw(event)] if event.keys() - DROPPED_FIELDS - set(fields) else []
 
 
-def read_step(event: Json, ours: type[StepStarted | StepEnded]) -> list[Event]:
+def read_step(event: Json, ours: type[e.StepStarted | e.StepEnded]) -> list[e.Event]:
     """A subagent's step stays a raw event, because its name may equal that of an open step."""
     name = read_text(event, "stepName")
     return [wrap_raw(event)] if "subagentRunId" in event else [*wrap_extended(event, "stepName"), ours(name)]
 
 
-def wrap_metadata(event: Json, piece: str, field: str) -> list[Event]:
+def wrap_metadata(event: Json, piece: str, field: str) -> list[e.Event]:
     if "metadata" not in event:
         return []
     return [wrap_raw({"type": piece, field: event[field], "delta": "", "metadata": event["metadata"]})]
 
 
-def wrap_raw(event: Json) -> Event:
-    return Custom(RAW + event["type"], event)
+def wrap_raw(event: Json) -> e.Event:
+    return e.Custom(RAW + event["type"], event)
 
 
 def drop_nulls(event: Json) -> Json:
@@ -193,7 +173,7 @@ def read_patch(event: Json) -> list[Any]:
     return list(event["delta"])
 
 
-def read_finish(event: Json, pending: list[str]) -> list[Event]:
+def read_finish(event: Json, pending: list[str]) -> list[e.Event]:
     """`pending` are the calls without a result, which the client has to run."""
     outcome = event.get("outcome") or {"type": "success"}
     extra = {
@@ -201,29 +181,29 @@ def read_finish(event: Json, pending: list[str]) -> list[Event]:
         for key, value in event.items()
         if key not in DROPPED_FIELDS | {"threadId", "runId", "result", "outcome"}
     }
-    interrupts: tuple[Interrupt, ...] = ()
+    interrupts: tuple[e.Interrupt, ...] = ()
     match outcome:
         case {"type": "interrupt", "interrupts": list(raw)}:
             interrupts = tuple(read_interrupt(one) for one in raw)
             if any(one.keys() - INTERRUPT_FIELDS for one in raw) or outcome.keys() - {"type", "interrupts"}:
                 extra["outcome"] = outcome
         case {"type": "cancelled"}:
-            return [*wrap_finish_fields(extra), RunFinished("cancelled")]
+            return [*wrap_finish_fields(extra), e.RunFinished("cancelled")]
         case {"type": "success", "pendingToolCallIds": list(named)} if named != pending:
             pending = named
             extra["outcome"] = outcome
-    finished = RunFinished("waiting" if interrupts or pending else "done", interrupts, event.get("result"))
+    finished = e.RunFinished("waiting" if interrupts or pending else "done", interrupts, event.get("result"))
     return [*wrap_finish_fields(extra), finished]
 
 
-def wrap_finish_fields(fields: Json) -> list[Event]:
-    return [Custom(RAW + FINISH, fields)] if fields else []
+def wrap_finish_fields(fields: Json) -> list[e.Event]:
+    return [e.Custom(RAW + FINISH, fields)] if fields else []
 
 
-def read_interrupt(raw: Any) -> Interrupt:
+def read_interrupt(raw: Any) -> e.Interrupt:
     match raw:
         case {"id": str(id), "reason": str(reason)}:
-            return Interrupt(
+            return e.Interrupt(
                 id,
                 reason,
                 text_or_none(raw, "message") or "",

@@ -15,32 +15,7 @@ from typing import Any, assert_never
 
 from msgspec import json
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    Interrupt,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Result
 from rightseat.core.stream import codec
@@ -90,7 +65,7 @@ class AguiEncoder:
         version: Version,
         thread_id: str,
         run_id: str,
-        show: Callable[[Event], Sequence[Event]] = lambda event: (event,),
+        show: Callable[[e.Event], Sequence[e.Event]] = lambda event: (event,),
     ) -> None:
         self._version: Version = version
         self._show = show
@@ -110,7 +85,7 @@ class AguiEncoder:
 
     def feed(self, entries: Sequence[Entry]) -> bytes:
         """Return the frames of the entries. The last frame of each has the entry's id, so that a client can resume."""
-        if len(entries) == 1 and type(event := entries[0].event) is TextDelta:  # nearly every batch
+        if len(entries) == 1 and type(event := entries[0].event) is e.TextDelta:  # nearly every batch
             head = self._texts.get(event.message_id)
             if head is not None:
                 entry = entries[0]
@@ -122,70 +97,70 @@ class AguiEncoder:
         for entry in entries:
             self.write(entry.event)
 
-    def write(self, event: Event) -> list[Json]:
+    def write(self, event: e.Event) -> list[Json]:
         return [fit_version(one, self._version) for shown in self._show(event) for one in self._write(shown)]
 
     def _frames(self, entry: Entry) -> bytes:
         event, head, text = entry.event, None, ""
-        if type(event) is TextDelta:
+        if type(event) is e.TextDelta:
             head, text = self._texts.get(event.message_id), event.text
-        elif type(event) is ToolCallDelta:
+        elif type(event) is e.ToolCallDelta:
             head, text = self._arguments.get(event.call_id), event.text
-        elif type(event) is ReasoningDelta:
+        elif type(event) is e.ReasoningDelta:
             head, text = self._reasoning.get(event.message_id), event.text
         if head is not None:
             return b"id: %d-%d%b%b}\n\n" % (entry.epoch, entry.seq, head, encode(text))
         frames = [b"data: %b\n\n" % encode(one) for one in self.write(event)]
         if frames and entry.seq:
-            seq = END_SEQ if type(event) is RunFinished or type(event) is RunFailed else entry.seq
+            seq = END_SEQ if type(event) is e.RunFinished or type(event) is e.RunFailed else entry.seq
             frames[-1] = b"id: %d-%d\n%b" % (entry.epoch, seq, frames[-1])
         return b"".join(frames)
 
-    def _write(self, event: Event) -> list[Json]:
+    def _write(self, event: e.Event) -> list[Json]:
         match event:
-            case TextDelta(message_id=id, text=text):
+            case e.TextDelta(message_id=id, text=text):
                 return [{"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": text}]
-            case ToolCallDelta(call_id=id, text=text):
+            case e.ToolCallDelta(call_id=id, text=text):
                 return [{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": text}]
-            case ReasoningDelta(message_id=id, text=text):
+            case e.ReasoningDelta(message_id=id, text=text):
                 return [{"type": "REASONING_MESSAGE_CONTENT", "messageId": id, "delta": text}]
-            case TextStarted(message_id=id):
+            case e.TextStarted(message_id=id):
                 self._begin_message(id)
                 start = {"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"}
                 return [] if self._was_sent("TEXT_MESSAGE_START", id) else [start]
-            case TextEnded(message_id=id):
+            case e.TextEnded(message_id=id):
                 self._texts.pop(id, None)
                 return [{"type": "TEXT_MESSAGE_END", "messageId": id}]
-            case ReasoningStarted(message_id=id):
+            case e.ReasoningStarted(message_id=id):
                 return self._begin_reasoning(id)
-            case ReasoningEnded(message_id=id):
+            case e.ReasoningEnded(message_id=id):
                 return self._end_reasoning(id)
-            case ToolCallStarted():
+            case e.ToolCallStarted():
                 return self._begin_call(event)
-            case ToolCallEnded(call_id=id):
+            case e.ToolCallEnded(call_id=id):
                 self._arguments.pop(id, None)
                 return [{"type": "TOOL_CALL_END", "toolCallId": id}]
-            case ToolCallReturned():
+            case e.ToolCallReturned():
                 return self._write_result(event)
-            case StateReplaced(state=state):
+            case e.StateReplaced(state=state):
                 return [{"type": "STATE_SNAPSHOT", "snapshot": state}]
-            case StateChanged(patch=patch):
+            case e.StateChanged(patch=patch):
                 return [{"type": "STATE_DELTA", "delta": patch}]
-            case StepStarted(name=name):
+            case e.StepStarted(name=name):
                 return [] if self._was_sent("STEP_STARTED", name) else [{"type": "STEP_STARTED", "stepName": name}]
-            case StepEnded(name=name):
+            case e.StepEnded(name=name):
                 return [] if self._was_sent("STEP_FINISHED", name) else [{"type": "STEP_FINISHED", "stepName": name}]
-            case Custom(name=name, value=value):
+            case e.Custom(name=name, value=value):
                 return self._write_custom(name, value)
-            case MessagesReplaced():
+            case e.MessagesReplaced():
                 return [self._write_snapshot(event)]
-            case RunStarted():
+            case e.RunStarted():
                 return self._write_start(event)
-            case RunFinished():
+            case e.RunFinished():
                 return [*self._write_late_start(), *self._close_open(), self._write_finish(event)]
-            case RunFailed(code=code, message=message):
+            case e.RunFailed(code=code, message=message):
                 return [*self._write_late_start(), *self._close_open(), write_error(code, message)]
-            case ModelResponseEnded() | SpanStarted() | SpanEnded():
+            case e.ModelResponseEnded() | e.SpanStarted() | e.SpanEnded():
                 return []  # AG-UI has no such event
             case _:
                 assert_never(event)
@@ -194,7 +169,7 @@ class AguiEncoder:
         """Record that the client already received RUN_STARTED, even if the log has no such entry."""
         self._is_begun = True
 
-    def _write_start(self, event: RunStarted) -> list[Json]:
+    def _write_start(self, event: e.RunStarted) -> list[Json]:
         """Include the new messages of the thread: clients that follow the run later have no other source for them.
 
         After its log was lost, a run may log a second start, which is not sent.
@@ -211,7 +186,7 @@ class AguiEncoder:
         is_first, self._is_begun = not self._is_begun, True
         return [{"type": "RUN_STARTED", **self._names}] if is_first else []
 
-    def _write_snapshot(self, event: MessagesReplaced) -> Json:
+    def _write_snapshot(self, event: e.MessagesReplaced) -> Json:
         parts = [(message.id, part) for message in event.messages for part in message.parts]
         returned = {part.call_id for _, part in parts if isinstance(part, Result)}
         made = {part.id: parent for parent, part in parts if isinstance(part, Call)}
@@ -245,7 +220,7 @@ class AguiEncoder:
         self._blocks -= {id}
         return [end, {"type": "REASONING_END", "messageId": BLOCK + id}]
 
-    def _begin_call(self, event: ToolCallStarted) -> list[Json]:
+    def _begin_call(self, event: e.ToolCallStarted) -> list[Json]:
         parent = event.message_id or self._last or event.call_id
         if parent not in self._messages:
             self._messages.add(parent)
@@ -257,7 +232,7 @@ class AguiEncoder:
         start = {"toolCallId": event.call_id, "toolCallName": event.name, "parentMessageId": parent}
         return [{"type": "TOOL_CALL_START", **start}]
 
-    def _write_result(self, event: ToolCallReturned) -> list[Json]:
+    def _write_result(self, event: e.ToolCallReturned) -> list[Json]:
         if self._calls.pop(event.call_id, None) in (self._last, None):
             self._last = None
         if self._was_sent("TOOL_CALL_RESULT", event.call_id):
@@ -310,7 +285,7 @@ class AguiEncoder:
         self._open.clear()
         return endings
 
-    def _write_finish(self, event: RunFinished) -> Json:
+    def _write_finish(self, event: e.RunFinished) -> Json:
         if event.outcome == "cancelled" and event.reason:
             return write_error("cancelled", event.reason)  # the protocol's end of a cancelled run has no text
         finished: Json = {"type": "RUN_FINISHED", **self._names}
@@ -341,7 +316,7 @@ def open_key(end: str, raw: Json) -> tuple[Any, ...]:
     return ("SUBAGENT_FINISHED" if end == "SUBAGENT_ERROR" else end, raw.get(FIELDS[end]), owner)
 
 
-def write_interrupt(interrupt: Interrupt) -> Json:
+def write_interrupt(interrupt: e.Interrupt) -> Json:
     written: Json = {"id": interrupt.id, "reason": interrupt.reason}
     if interrupt.message:
         written["message"] = interrupt.message

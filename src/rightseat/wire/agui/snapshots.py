@@ -3,17 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rightseat.core import events as e
 from rightseat.core.errors import BadRequest
-from rightseat.core.events import (
-    Event,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 from rightseat.core.messages import Call, Message, Result
 from rightseat.wire.agui.chunks import BadEvent
 from rightseat.wire.agui.messages import read_messages
@@ -31,7 +22,7 @@ class StreamHistory:
     texts: dict[str, str] = field(default_factory=dict)
 
 
-def find_unstreamed(snapshot: object, streamed: StreamHistory) -> Iterator[Event]:
+def find_unstreamed(snapshot: object, streamed: StreamHistory) -> Iterator[e.Event]:
     """Yield a snapshot's new messages as events. Messages before the last one that the agent received are older."""
     if not isinstance(snapshot, list):
         raise BadEvent("A MESSAGES_SNAPSHOT lacks its `messages`, which is a list.")
@@ -64,19 +55,19 @@ def result_ids(message: Message) -> list[str]:
     return [part.call_id for part in message.parts if isinstance(part, Result)]
 
 
-def expand_message(message: Message, streamed: Collection[str], *, is_known: bool) -> Iterator[Event]:
+def expand_message(message: Message, streamed: Collection[str], *, is_known: bool) -> Iterator[e.Event]:
     if message.text and not is_known:
-        yield TextStarted(message.id)
-        yield TextDelta(message.id, message.text)
-        yield TextEnded(message.id)
+        yield e.TextStarted(message.id)
+        yield e.TextDelta(message.id, message.text)
+        yield e.TextEnded(message.id)
     for part in message.parts:
         if isinstance(part, Call) and part.id not in streamed:
-            yield ToolCallStarted(part.id, part.name, message.id)
-            yield ToolCallDelta(part.id, part.arguments)
-            yield ToolCallEnded(part.id)
+            yield e.ToolCallStarted(part.id, part.name, message.id)
+            yield e.ToolCallDelta(part.id, part.arguments)
+            yield e.ToolCallEnded(part.id)
 
 
-def expand_results(message: Message, streamed: Collection[str]) -> Iterator[Event]:
+def expand_results(message: Message, streamed: Collection[str]) -> Iterator[e.Event]:
     for part in message.parts:
         if isinstance(part, Result) and f"result-{part.call_id}" not in streamed:
-            yield ToolCallReturned(part.call_id, part.name, part.content, part.error, message.id)
+            yield e.ToolCallReturned(part.call_id, part.name, part.content, part.error, message.id)

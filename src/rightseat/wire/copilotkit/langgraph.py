@@ -7,21 +7,7 @@ the end all messages. A node's metadata determines which of its model's texts an
 from collections.abc import Iterator
 from typing import Any
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    Interrupt,
-    RunFailed,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.ids import new_id
 from rightseat.wire.copilotkit.messages import find_unstreamed, text_of
 from rightseat.wire.langchain import ChunkDecoder
@@ -39,9 +25,9 @@ class LangGraphLineDecoder:
         self._sent = sent
         self._chunks = ChunkDecoder()
         self._node: str | None = None
-        self.interrupts: list[Interrupt] = []
+        self.interrupts: list[e.Interrupt] = []
 
-    def read(self, line: Json) -> Iterator[Event]:
+    def read(self, line: Json) -> Iterator[e.Event]:
         match line.get("event"):
             case "on_chat_model_stream":
                 yield from self._chunks.read_chunk(unpack_field(line.get("data"), "chunk"), line.get("metadata") or {})
@@ -61,50 +47,50 @@ class LangGraphLineDecoder:
                 data = line.get("data") or {}
                 interrupt = self._add_interrupt(text_of(data.get("value")))
                 messages = data.get("messages") or []
-                yield Custom(
+                yield e.Custom(
                     "copilotkit.interrupt", {"id": interrupt.id, "value": interrupt.message, "messages": messages}
                 )
             case "on_copilotkit_error" | "error":
-                yield RunFailed(FAILED, read_error(line.get("data")))
+                yield e.RunFailed(FAILED, read_error(line.get("data")))
 
-    def _add_interrupt(self, value: str) -> Interrupt:
-        interrupt = Interrupt(new_id("interrupt"), "on_interrupt", value, memo={"kind": KIND, "value": value})
+    def _add_interrupt(self, value: str) -> e.Interrupt:
+        interrupt = e.Interrupt(new_id("interrupt"), "on_interrupt", value, memo={"kind": KIND, "value": value})
         self.interrupts.append(interrupt)
         return interrupt
 
-    def _state(self, line: Json) -> Iterator[Event]:
+    def _state(self, line: Json) -> Iterator[e.Event]:
         yield from self._chunks.close()
         state, node = line.get("state"), str(line.get("node_name") or "")
         if self._node is not None and self._node != node:
-            yield StepEnded(self._node)
+            yield e.StepEnded(self._node)
             self._node = None
         if node != END and self._node is None and line.get("active") is not False:
             self._node = node
-            yield StepStarted(node)
+            yield e.StepStarted(node)
         if isinstance(state, dict):
             for event in find_unstreamed(state.get("messages"), self._sent, self._chunks.emitted_ids):
                 yield from self._chunks.record(event)
-        yield StateReplaced(state)
+        yield e.StateReplaced(state)
         if self._node is not None and line.get("active") is False:
-            yield StepEnded(self._node)
+            yield e.StepEnded(self._node)
             self._node = None
 
-    def _custom(self, name: str, data: Any) -> Iterator[Event]:
+    def _custom(self, name: str, data: Any) -> Iterator[e.Event]:
         match name, data:
             case "copilotkit_manually_emit_message", {"message_id": str(id), "message": str(text)}:
                 yield from self._chunks.close()
-                yield from self._chunks.record(TextStarted(id), TextDelta(id, text), TextEnded(id))
+                yield from self._chunks.record(e.TextStarted(id), e.TextDelta(id, text), e.TextEnded(id))
             case "copilotkit_manually_emit_tool_call", {"id": str(id), "name": str(called), "args": arguments}:
                 yield from self._chunks.close()
                 yield from self._chunks.record(
-                    ToolCallStarted(id, called), ToolCallDelta(id, text_of(arguments)), ToolCallEnded(id)
+                    e.ToolCallStarted(id, called), e.ToolCallDelta(id, text_of(arguments)), e.ToolCallEnded(id)
                 )
             case "copilotkit_manually_emit_intermediate_state", _:
                 pass  # the state follows in a line of its own
             case "copilotkit_exit", _:
-                yield Custom("Exit", value=True)
+                yield e.Custom("Exit", value=True)
             case _:
-                yield Custom(name, data)
+                yield e.Custom(name, data)
 
 
 def unpack_field(data: Any, field: str) -> Json:

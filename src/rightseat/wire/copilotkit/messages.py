@@ -5,19 +5,10 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.events import (
-    Event,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 
 
-def find_unstreamed(messages: Any, sent: Collection[str], streamed: Collection[str]) -> Iterator[Event]:
+def find_unstreamed(messages: Any, sent: Collection[str], streamed: Collection[str]) -> Iterator[e.Event]:
     """`sent` are ids of messages, calls and results that the agent received, `streamed` those that it has streamed.
 
     Messages before the last one that the agent received are older than the run.
@@ -35,18 +26,18 @@ def is_known(message: dict[str, Any], ids: Collection[str]) -> bool:
     return message.get("id") in ids
 
 
-def expand_message(message: dict[str, Any]) -> Iterator[Event]:
+def expand_message(message: dict[str, Any]) -> Iterator[e.Event]:
     match message:
         case {"actionExecutionId": str(call_id), "result": result}:
-            yield ToolCallReturned(call_id, str(message.get("actionName") or ""), text_of(result))
+            yield e.ToolCallReturned(call_id, str(message.get("actionName") or ""), text_of(result))
         case {"id": str(id), "name": str(name), "arguments": arguments}:
-            yield ToolCallStarted(id, name, message.get("parentMessageId"))
-            yield ToolCallDelta(id, text_of(arguments))
-            yield ToolCallEnded(id)
+            yield e.ToolCallStarted(id, name, message.get("parentMessageId"))
+            yield e.ToolCallDelta(id, text_of(arguments))
+            yield e.ToolCallEnded(id)
         case {"id": str(id), "role": "assistant", "content": str(content)} if content:
-            yield TextStarted(id)
-            yield TextDelta(id, content)
-            yield TextEnded(id)
+            yield e.TextStarted(id)
+            yield e.TextDelta(id, content)
+            yield e.TextEnded(id)
 
 
 def text_of(value: Any) -> str:

@@ -5,22 +5,7 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    Interrupt,
-    RunFailed,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.ids import new_id
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.wire.copilotkit.langgraph import END, FAILED, KIND
@@ -34,46 +19,46 @@ class RuntimeLineDecoder:
 
     def __init__(self) -> None:
         self._node: str | None = None
-        self.interrupts: list[Interrupt] = []
+        self.interrupts: list[e.Interrupt] = []
 
-    def read(self, line: Json) -> Iterator[Event]:
+    def read(self, line: Json) -> Iterator[e.Event]:
         match line:
             case {"type": "TextMessageStart", "messageId": str(id)}:
-                yield TextStarted(id)
+                yield e.TextStarted(id)
             case {"type": "TextMessageContent", "messageId": str(id), "content": str(text)}:
-                yield TextDelta(id, text)
+                yield e.TextDelta(id, text)
             case {"type": "TextMessageEnd", "messageId": str(id)}:
-                yield TextEnded(id)
+                yield e.TextEnded(id)
             case {"type": "ActionExecutionStart", "actionExecutionId": str(id), "actionName": str(name)}:
-                yield ToolCallStarted(id, name, line.get("parentMessageId"))
+                yield e.ToolCallStarted(id, name, line.get("parentMessageId"))
             case {"type": "ActionExecutionArgs", "actionExecutionId": str(id), "args": str(text)}:
-                yield ToolCallDelta(id, text)
+                yield e.ToolCallDelta(id, text)
             case {"type": "ActionExecutionEnd", "actionExecutionId": str(id)}:
-                yield ToolCallEnded(id)
+                yield e.ToolCallEnded(id)
             case {"type": "ActionExecutionResult", "actionExecutionId": str(id)}:
-                yield ToolCallReturned(id, str(line.get("actionName") or ""), text_of(line.get("result")))
+                yield e.ToolCallReturned(id, str(line.get("actionName") or ""), text_of(line.get("result")))
             case {"type": "AgentStateMessage"}:
                 yield from self._state(line)
             case {"type": "MetaEvent", "name": "LangGraphInterruptEvent"}:
                 value = text_of(line.get("value"))
                 memo: JsonValue = {"kind": KIND, "value": value}
-                self.interrupts.append(Interrupt(new_id("interrupt"), "on_interrupt", value, memo=memo))
+                self.interrupts.append(e.Interrupt(new_id("interrupt"), "on_interrupt", value, memo=memo))
             case {"type": "MetaEvent", "name": str(name)}:
-                yield Custom(name, line.get("value"))
+                yield e.Custom(name, line.get("value"))
             case {"type": "RunError"}:
-                yield RunFailed(FAILED, text_of(line.get("error") or line.get("message")))
+                yield e.RunFailed(FAILED, text_of(line.get("error") or line.get("message")))
 
-    def _state(self, line: Json) -> Iterator[Event]:
+    def _state(self, line: Json) -> Iterator[e.Event]:
         node, is_active = str(line.get("nodeName") or ""), line.get("active") is not False
         if self._node is not None and self._node != node:
-            yield StepEnded(self._node)
+            yield e.StepEnded(self._node)
             self._node = None
         if node not in ("", END) and self._node is None and is_active:
             self._node = node
-            yield StepStarted(node)
-        yield StateReplaced(read_state(line.get("state")))
+            yield e.StepStarted(node)
+        yield e.StateReplaced(read_state(line.get("state")))
         if self._node is not None and not is_active:
-            yield StepEnded(self._node)
+            yield e.StepEnded(self._node)
             self._node = None
 
 

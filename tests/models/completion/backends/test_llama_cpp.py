@@ -65,6 +65,13 @@ def test_props_describe_the_model() -> None:
     assert (described.bos, described.eos, described.caps) == ("<s>", "</s>", {"supports_tools": True})
 
 
+def test_props_may_have_a_second_template_for_tools() -> None:
+    described = read_props(PROPS | {"chat_template_tool_use": "{{ tools }}"})
+
+    assert (described.template, described.tool_template) == (PROPS["chat_template"], "{{ tools }}")
+    assert described.for_tools().caps == {}
+
+
 async def test_a_first_token_that_the_backend_adds_is_not_sent_twice() -> None:
     played = play_llama_cpp(["x"], "stop")
     played.told = {**played.told, "/tokenize": {"tokens": [1]}}

@@ -82,9 +82,15 @@ def test_a_models_folder_has_its_template_and_its_tokens(tmp_path: Path) -> None
     )
     described = tokenizers.describe(tmp_path)
     (tmp_path / "chat_template.jinja").write_text("c")
+    with_file = tokenizers.describe(tmp_path / "tokenizer_config.json")
+    (tmp_path / "additional_chat_templates").mkdir()
+    (tmp_path / "additional_chat_templates" / "tool_use.jinja").write_text("d")
+    with_files = tokenizers.describe(tmp_path)
 
-    assert (described.template, described.bos, described.eos) == ("b", "<s>", "</s>")
-    assert tokenizers.describe(tmp_path / "tokenizer_config.json").template == "c"
+    assert (described.template, described.tool_template) == ("a", "b")
+    assert (described.bos, described.eos) == ("<s>", "</s>")
+    assert (with_file.template, with_file.tool_template) == ("c", "")
+    assert (with_files.template, with_files.tool_template) == ("c", "d")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{"])

@@ -116,6 +116,7 @@ def test_xgrammar_lets_a_call_with_escapes_through_and_no_other_name() -> None:
     assert auto == [*[True] * len(WORDS), *[True] * len(TEXTS), *[False] * len(NO_WORDS)]
 
 
+@pytest.mark.night  # the gate tries every style with llguidance, and xgrammar with one
 @pytest.mark.servers
 def test_xgrammar_holds_the_grammars_of_all_two_hundred_cases_and_of_every_style() -> None:
     offered = [(tool_calls.tools_of(case), "forced-hermes") for case in tool_calls.read_all()]

@@ -14,6 +14,7 @@ from rightseat.core.errors import AgentNotFound, LimitExceeded
 from rightseat.core.events import RunFailed, RunStarted
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Thread
+from rightseat.core.turns import take_turn
 from rightseat.faces._shared import files
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.pieces_response import PiecesResponse, begin_pieces
@@ -240,7 +241,9 @@ class RunOperations:
         raise AgentNotFound(name, (*known, *found))
 
     async def _ask(self, request: OperationRequest, given: RunInput) -> Ask:
-        ask = read_ask(given, await self._agent(request), request.principal)
+        agent = await self._agent(request)
+        await take_turn()
+        ask = read_ask(given, agent, request.principal)
         ask = msgspec.structs.replace(ask, answers=ask.answers or await self._legacy_answers(ask))
         return msgspec.structs.replace(
             ask,

@@ -5,31 +5,7 @@ from typing import assert_never
 
 from msgspec import json
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.types import JsonValue
 from rightseat.faces.copilotkit.graphql import values
 from rightseat.faces.copilotkit.graphql.meta import Questions
@@ -60,43 +36,43 @@ class GraphQLBodyEncoder:
         self._messages: dict[str, Value] = {}
         self.is_over = False
 
-    def feed(self, events: Sequence[Event]) -> None:
+    def feed(self, events: Sequence[e.Event]) -> None:
         for event in events:
             self._take(event)
 
     def body(self) -> bytes:
         return encode({"data": {self._key: self._selection.project(self._response)}})
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: e.Event) -> None:
         match event:
-            case TextStarted():
+            case e.TextStarted():
                 self._add(values.text_message(event))
-            case ToolCallStarted():
+            case e.ToolCallStarted():
                 self._add(values.call_message(event))
-            case TextDelta(message_id=id, text=text):
+            case e.TextDelta(message_id=id, text=text):
                 self._messages[id]["content"].append(text)
-            case ToolCallDelta(call_id=id, text=text):
+            case e.ToolCallDelta(call_id=id, text=text):
                 self._messages[id]["arguments"].append(text)
-            case TextEnded(message_id=id, complete=is_complete) | ToolCallEnded(call_id=id, complete=is_complete):
+            case e.TextEnded(message_id=id, complete=is_complete) | e.ToolCallEnded(call_id=id, complete=is_complete):
                 self._messages[id]["status"] = values.SUCCESS if is_complete else values.BROKEN
-            case ToolCallReturned():
+            case e.ToolCallReturned():
                 self._add(values.result_message(event))
-            case StateReplaced(state=state):
+            case e.StateReplaced(state=state):
                 self._add_all(self._states.replace_state(state))
-            case StateChanged(patch=patch):
+            case e.StateChanged(patch=patch):
                 self._add_all(self._states.apply_patch(patch))
-            case StepStarted(name=name):
+            case e.StepStarted(name=name):
                 self._add_all(self._states.enter_step(name))
-            case StepEnded(name=name):
+            case e.StepEnded(name=name):
                 self._states.leave_step(name)
-            case Custom(name=name, value=value):
+            case e.Custom(name=name, value=value):
                 self._questions.note(name, value)
                 self._add_all(self._states.hand_over(name, value))
-            case RunFinished() | RunFailed():
+            case e.RunFinished() | e.RunFailed():
                 self._finish(event)
-            case RunStarted() | ModelResponseEnded() | MessagesReplaced() | SpanStarted() | SpanEnded():
+            case e.RunStarted() | e.ModelResponseEnded() | e.MessagesReplaced() | e.SpanStarted() | e.SpanEnded():
                 pass
-            case ReasoningStarted() | ReasoningDelta() | ReasoningEnded():
+            case e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded():
                 pass
             case _:
                 assert_never(event)
@@ -108,9 +84,9 @@ class GraphQLBodyEncoder:
         for value in shown:
             self._add(value)
 
-    def _finish(self, event: RunFinished | RunFailed) -> None:
+    def _finish(self, event: e.RunFinished | e.RunFailed) -> None:
         self._add_all(self._states.final())
-        if isinstance(event, RunFinished):
+        if isinstance(event, e.RunFinished):
             self._response["metaEvents"] = self._questions.write_interrupts(event)
         messages = [{"status": values.BROKEN} | message for message in self._messages.values()]
         self._response |= {"messages": messages, "status": values.response_status(event)}

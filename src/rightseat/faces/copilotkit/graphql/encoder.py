@@ -15,31 +15,7 @@ from typing import Any, assert_never
 
 from msgspec import json
 
-from rightseat.core.events import (
-    Custom,
-    Event,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
+from rightseat.core import events as e
 from rightseat.core.types import JsonValue
 from rightseat.faces.copilotkit.graphql import values
 from rightseat.faces.copilotkit.graphql.meta import Questions
@@ -130,9 +106,9 @@ class PatchEncoder:
         now = write_now(picks, self._shape.at_the_end, values.new_response(self._thread_id, self._echo))
         return encode({"data": {self._shape.key: now}, "hasNext": True})
 
-    def feed(self, events: Sequence[Event]) -> bytes | None:
+    def feed(self, events: Sequence[e.Event]) -> bytes | None:
         """Return one payload for all events, or None if they change nothing in the response."""
-        if len(events) == 1 and type(event := events[0]) is TextDelta:  # nearly every batch
+        if len(events) == 1 and type(event := events[0]) is e.TextDelta:  # nearly every batch
             message = self._open.get(event.message_id)
             if message is not None and message.path:
                 message.pieces += 1
@@ -148,41 +124,41 @@ class PatchEncoder:
             return LAST if self.is_over else None
         return b'{"incremental":[%b],"hasNext":%b}' % (b",".join(patches), b"false" if self.is_over else b"true")
 
-    def _take(self, event: "Event | JoinedDeltas") -> None:
+    def _take(self, event: "e.Event | JoinedDeltas") -> None:
         match event:
             case JoinedDeltas(id=id, pieces=pieces):
                 self._grow(self._open[id], pieces)
                 self._show_all(self._states.predict_state(self._predictions.grow(id, pieces)))
-            case TextStarted(message_id=id):
+            case e.TextStarted(message_id=id):
                 self._start(id, values.text_message(event))
-            case ToolCallStarted(call_id=id, name=name):
+            case e.ToolCallStarted(call_id=id, name=name):
                 self._predictions.begin(id, name)
                 self._start(id, values.call_message(event))
-            case TextEnded(message_id=id, complete=is_complete) | ToolCallEnded(call_id=id, complete=is_complete):
+            case e.TextEnded(message_id=id, complete=is_complete) | e.ToolCallEnded(call_id=id, complete=is_complete):
                 self._end(self._open.pop(id), values.SUCCESS if is_complete else values.BROKEN)
-            case ToolCallReturned():
+            case e.ToolCallReturned():
                 self._show(values.result_message(event))
-            case StateReplaced(state=state):
+            case e.StateReplaced(state=state):
                 self._show_all(self._states.replace_state(state))
-            case StateChanged(patch=patch):
+            case e.StateChanged(patch=patch):
                 self._show_all(self._states.apply_patch(patch))
-            case StepStarted(name=name):
+            case e.StepStarted(name=name):
                 self._show_all(self._states.enter_step(name))
-            case StepEnded(name=name):
+            case e.StepEnded(name=name):
                 self._states.leave_step(name)
-            case Custom(name=name, value=value):
+            case e.Custom(name=name, value=value):
                 self._questions.note(name, value)
                 self._predictions.note(name, value)
                 self._show_all(self._states.hand_over(name, value))
-            case RunFinished() | RunFailed():
+            case e.RunFinished() | e.RunFailed():
                 self._finish(event)
-            case ReasoningStarted() | ReasoningDelta() | ReasoningEnded():
+            case e.ReasoningStarted() | e.ReasoningDelta() | e.ReasoningEnded():
                 pass  # GraphQL clients have no reasoning messages
-            case RunStarted() | ModelResponseEnded() | SpanStarted() | SpanEnded():
+            case e.RunStarted() | e.ModelResponseEnded() | e.SpanStarted() | e.SpanEnded():
                 pass  # `begin` has started the response; these add nothing to it
-            case MessagesReplaced():
+            case e.MessagesReplaced():
                 pass  # retracted messages have already ended as failed; this protocol cannot remove them
-            case TextDelta() | ToolCallDelta():
+            case e.TextDelta() | e.ToolCallDelta():
                 raise AssertionError("joined deltas")
             case _:
                 assert_never(event)
@@ -231,11 +207,11 @@ class PatchEncoder:
             items = [pick.selection.project(one) for one in questions]
             self._patches.append(encode({"items": items, "path": [self._shape.key, pick.key, 0]}))
 
-    def _finish(self, event: RunFinished | RunFailed) -> None:
+    def _finish(self, event: e.RunFinished | e.RunFailed) -> None:
         for message in self._open.values():  # none, unless the run ended without closing them
             self._end(message, values.BROKEN)
         self._show_all(self._states.final())
-        if isinstance(event, RunFinished):
+        if isinstance(event, e.RunFinished):
             self._ask(self._questions.write_interrupts(event))
         response = values.new_response(self._thread_id, self._echo) | {"status": values.response_status(event)}
         for group in self._shape.at_the_end:
@@ -306,12 +282,12 @@ class JoinedDeltas:
     pieces: list[str]
 
 
-def join_deltas(events: Iterable[Event]) -> Iterable[Event | JoinedDeltas]:
+def join_deltas(events: Iterable[e.Event]) -> Iterable[e.Event | JoinedDeltas]:
     """Join consecutive deltas of one message, so that they become one patch with several items."""
     run: JoinedDeltas | None = None
     for event in events:
-        if isinstance(event, TextDelta | ToolCallDelta):
-            id = event.message_id if isinstance(event, TextDelta) else event.call_id
+        if isinstance(event, e.TextDelta | e.ToolCallDelta):
+            id = event.message_id if isinstance(event, e.TextDelta) else event.call_id
             if run is not None and run.id == id:
                 run.pieces.append(event.text)
                 continue

@@ -11,15 +11,15 @@ from rightseat.core.ask import Principal
 from rightseat.core.errors import QuotaExceeded, RightseatError
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JSON_ERRORS
+from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.responses import json_response
+from rightseat.faces._shared.run_warnings import warnings_header
+from rightseat.faces._shared.sealed_reasoning import Sealer
 from rightseat.faces.openai.decoder import explain_decode_error
-from rightseat.faces.openai.models import ModelNames
 from rightseat.faces.openai.responses.conversation_store import ConversationRecord, ConversationStore
 from rightseat.faces.openai.responses.decoder import Metadata
 from rightseat.faces.openai.responses.input_items import Item, decode_input, has_outputs
 from rightseat.faces.openai.responses.item_pages import PageQuery, collect_page, write_page
-from rightseat.faces.openai.responses.sealed_reasoning import Sealer
-from rightseat.faces.openai.warnings import warnings_header
 
 
 class NoSuchItem(RightseatError):
@@ -61,8 +61,7 @@ class Conversations:
 
     def _first_agent(self, principal: Principal) -> str:
         """The agent of the thread until a response names another."""
-        listed = self._names.list_models(principal)["data"]
-        return str(listed[0]["id"]) if listed else "default"
+        return next(iter(self._names.list_names(principal)), "default")
 
     async def _append(
         self, record: ConversationRecord, given: ConversationBody, principal: Principal, warnings: list[str]

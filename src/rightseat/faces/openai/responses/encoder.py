@@ -12,40 +12,15 @@ from typing import Any, assert_never
 from msgspec import Raw
 from starlette.responses import Response
 
+from rightseat.core import events as e
 from rightseat.core.approvals import APPROVAL, explain_permission
 from rightseat.core.errors import ContextTooLong, GuardDenied
-from rightseat.core.events import (
-    Custom,
-    Event,
-    Interrupt,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    StopReason,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-    Usage,
-)
 from rightseat.core.log import Entry
 from rightseat.core.messages import Message
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import add_usage
+from rightseat.faces._shared.run_warnings import describe_warning, warnings_header
+from rightseat.faces._shared.sealed_reasoning import Seal
 from rightseat.faces.openai.deltas import APPROVAL_REQUIRED, QUESTION
 from rightseat.faces.openai.encoder import EVENTS
 from rightseat.faces.openai.errors import ErrorResponse
@@ -58,12 +33,10 @@ from rightseat.faces.openai.responses.output_items import (
     ReasoningOutput,
 )
 from rightseat.faces.openai.responses.response_record import SERVER_LABEL, ResponseRecord, write_response
-from rightseat.faces.openai.responses.sealed_reasoning import Seal
-from rightseat.faces.openai.warnings import describe_warning, warnings_header
 
 KEY = re.compile("[0-9a-f]{32}")
 
-INCOMPLETE: dict[StopReason, str] = {"length": "max_output_tokens", "filtered": "content_filter"}
+INCOMPLETE: dict[e.StopReason, str] = {"length": "max_output_tokens", "filtered": "content_filter"}
 """Stop reasons with which a response is incomplete, and OpenAI's reason for it."""
 
 ERROR_CODES = {ContextTooLong.code: "context_length_exceeded", "limit_exceeded": "rate_limit_exceeded"}
@@ -92,7 +65,7 @@ class ResponseEventEncoder:
         self.approvals: dict[str, str] = {}
         """The ids of approval requests → the ids of their interrupts."""
         self.failure: ErrorResponse | None = None
-        self.usage: Usage | None = None
+        self.usage: e.Usage | None = None
         self._stream = ResponseEventStream(record.suffix, after=after, writes=writes)
         self._seal = seal
         self._is_immediate = is_immediate
@@ -100,7 +73,7 @@ class ResponseEventEncoder:
         self._incomplete: str | None = None
         self._last_seq = 0
         self._offered = {offer.name for offer in record.offers}
-        self._reason: StopReason = "stop"
+        self._reason: e.StopReason = "stop"
         self._texts: dict[str, MessageOutput] = {}
         self._reasoning: dict[str, ReasoningOutput] = {}
         self._calls: dict[str, FunctionCallOutput] = {}
@@ -109,7 +82,7 @@ class ResponseEventEncoder:
             call = McpCallOutput(self._stream, one.name, one.request_id)
             call.pieces.append(one.arguments)
             self._server_calls[one.call_id] = call
-        self._unknown_calls: list[ToolCallReturned] = []
+        self._unknown_calls: list[e.ToolCallReturned] = []
         self._logprobs: JsonValue = None
 
     # What a response needs
@@ -150,7 +123,7 @@ class ResponseEventEncoder:
         if len(entries) == 1:  # nearly every batch of a stream is one text delta
             entry = entries[0]
             event = entry.event
-            if type(event) is TextDelta and not stream.frames and self._logprobs is None:
+            if type(event) is e.TextDelta and not stream.frames and self._logprobs is None:
                 text, number = self._texts.get(event.message_id), stream.next_number
                 if text is not None and entry.seq == self._last_seq + 1 and number > stream.after and stream.writes:
                     self._last_seq += 1
@@ -179,69 +152,71 @@ class ResponseEventEncoder:
             return  # an event that the log does not have
         joined = entry.seq - self._last_seq - 1
         self._last_seq = entry.seq
-        if joined > 0 and type(entry.event) in (TextDelta, ReasoningDelta, ToolCallDelta):
+        if joined > 0 and type(entry.event) in (e.TextDelta, e.ReasoningDelta, e.ToolCallDelta):
             self._stream.next_number += joined * self._events_of(entry.event)
 
-    def _events_of(self, event: Event) -> int:
+    def _events_of(self, event: e.Event) -> int:
         """How many events a delta becomes."""
         match event:
-            case TextDelta() | ReasoningDelta():
+            case e.TextDelta() | e.ReasoningDelta():
                 return 1
-            case ToolCallDelta(call_id=id):
+            case e.ToolCallDelta(call_id=id):
                 return 1 if id in self._calls else 0
         return 0
 
     # Events
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: e.Event) -> None:
         match event:
-            case TextDelta(message_id=id, text=text):
+            case e.TextDelta(message_id=id, text=text):
                 self._add_text(id, text)
-            case ReasoningDelta(message_id=id, text=text):
+            case e.ReasoningDelta(message_id=id, text=text):
                 self._reasoning[id].add(text)
-            case ToolCallDelta(call_id=id, text=text):
+            case e.ToolCallDelta(call_id=id, text=text):
                 self._add_arguments(id, text)
-            case RunStarted():
+            case e.RunStarted():
                 self._start()
-            case TextStarted(message_id=id):
+            case e.TextStarted(message_id=id):
                 self._report_unknown_calls()
                 self._begin_text(id)
-            case TextEnded(message_id=id, complete=complete):
+            case e.TextEnded(message_id=id, complete=complete):
                 if message := self._texts.get(id):
                     message.end(complete)
-            case ReasoningStarted(message_id=id):
+            case e.ReasoningStarted(message_id=id):
                 self._report_unknown_calls()
                 self._begin_reasoning(id)
-            case ReasoningEnded(message_id=id, complete=complete):
+            case e.ReasoningEnded(message_id=id, complete=complete):
                 if reasoning := self._reasoning.get(id):
                     reasoning.end(complete)
-            case ToolCallStarted(call_id=id, name=name):
+            case e.ToolCallStarted(call_id=id, name=name):
                 self._report_unknown_calls()
                 self._begin_call(id, name)
-            case ToolCallEnded(call_id=id, complete=complete):
+            case e.ToolCallEnded(call_id=id, complete=complete):
                 if call := self._calls.get(id):
                     call.end(complete)
-            case ToolCallReturned(error="unknown_tool"):
+            case e.ToolCallReturned(error="unknown_tool"):
                 self._unknown_calls.append(event)
-            case ToolCallReturned():
+            case e.ToolCallReturned():
                 self._end_server_call(event)
-            case SpanStarted(kind="tool", about=about):
+            case e.SpanStarted(kind="tool", about=about):
                 if server_call := self._server_calls.get(str((about or {}).get("call", ""))):
                     server_call.begin()
-            case ModelResponseEnded(reason=reason, usage=usage):
+            case e.ModelResponseEnded(reason=reason, usage=usage):
                 self._reason = reason
                 if usage is not None:
                     self.usage = add_usage(self.usage, usage) if self.usage else usage
-            case Custom(name=name, value=value):
+            case e.Custom(name=name, value=value):
                 self._note(name, value)
-            case MessagesReplaced(messages=messages):
+            case e.MessagesReplaced(messages=messages):
                 self._catch_up(messages)
-            case RunFinished():
+            case e.RunFinished():
                 self._finish(event)
-            case RunFailed(code=code, message=message):
+            case e.RunFailed(code=code, message=message):
                 self._fail(code, message)
-            case StateReplaced() | StateChanged() | StepStarted() | StepEnded() | SpanStarted() | SpanEnded():
+            case e.SpanStarted() | e.SpanEnded() | e.StepStarted() | e.StepEnded():
                 pass  # not part of OpenAI's protocol
+            case e.StateReplaced() | e.StateChanged():
+                pass
             case _:
                 assert_never(event)
 
@@ -278,7 +253,7 @@ class ResponseEventEncoder:
         elif server_call := self._server_calls.get(call_id):
             server_call.pieces.append(delta)
 
-    def _end_server_call(self, event: ToolCallReturned) -> None:
+    def _end_server_call(self, event: e.ToolCallReturned) -> None:
         call = self._server_calls.get(event.call_id)
         if call is None:
             return
@@ -327,7 +302,7 @@ class ResponseEventEncoder:
 
     # The end
 
-    def _finish(self, event: RunFinished) -> None:
+    def _finish(self, event: e.RunFinished) -> None:
         self.usage = event.usage or self.usage  # that of the run has the model calls without a response of their own
         questions = [one for one in event.interrupts if one.reason != APPROVAL]
         approvals = [one for one in event.interrupts if one.reason == APPROVAL]
@@ -356,7 +331,7 @@ class ResponseEventEncoder:
         self.status, self._incomplete = status, incomplete
         self._stream.emit(f"response.{status}", response=self.response())
 
-    def _ask_approval(self, interrupt: Interrupt) -> None:
+    def _ask_approval(self, interrupt: e.Interrupt) -> None:
         call = self._server_calls.get(interrupt.call_id or "")
         name = call.name if call else interrupt.subject or "approval"
         arguments = call.text if call else encode({"question": interrupt.message}).decode()
@@ -365,7 +340,7 @@ class ResponseEventEncoder:
         self.approvals[id] = interrupt.id
         self._stream.end_item(index, item)
 
-    def _explain_approval(self, approvals: Sequence[Interrupt]) -> str:
+    def _explain_approval(self, approvals: Sequence[e.Interrupt]) -> str:
         calls = self._server_calls
         names = sorted({calls[id].name for one in approvals if (id := one.call_id) is not None and id in calls})
         listed = ", ".join(names) or "A tool"

@@ -19,12 +19,15 @@ from rightseat.core.errors import ThreadBusy
 from rightseat.core.ids import new_id
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
+from rightseat.core.turns import take_turn
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
+from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse, incomplete_run_failure
+from rightseat.faces._shared.run_warnings import warnings_header
+from rightseat.faces._shared.sealed_reasoning import Sealer
 from rightseat.faces.openai.errors import InvalidRequest
-from rightseat.faces.openai.models import ModelNames
 from rightseat.faces.openai.responses.conversation_store import ConversationStore
 from rightseat.faces.openai.responses.decoder import ResponsesRequest, decode_request
 from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
@@ -34,8 +37,6 @@ from rightseat.faces.openai.responses.response_history import HistoryFinder, Res
 from rightseat.faces.openai.responses.response_plan import ResponsePlan
 from rightseat.faces.openai.responses.response_record import ResponseRecord
 from rightseat.faces.openai.responses.response_store import ResponseStore, write_artifact
-from rightseat.faces.openai.responses.sealed_reasoning import Sealer
-from rightseat.faces.openai.warnings import warnings_header
 
 NOT_DURABLE = (
     "`background` needs a durable agent, so that the response survives a restart: write `durable: true` for the agent "
@@ -78,6 +79,7 @@ class NewResponses:
         self._check_storage(request)
         references = await self._references.find(find_references(request.body.input), principal)
         place = await self._history.find_place(request, principal)
+        await take_turn()
         decoded = decode_input(
             request.body.input, request.warnings, self._sealer.unseal, calls=place.calls, references=references
         )

@@ -5,10 +5,10 @@ from typing import Any
 from msgspec import json
 
 from rightseat.core.types import JsonValue
+from rightseat.faces._shared.sealed_reasoning import Seal
 from rightseat.faces.openai.responses.event_stream import ResponseEventStream
 from rightseat.faces.openai.responses.input_items import Item
 from rightseat.faces.openai.responses.response_record import SERVER_LABEL
-from rightseat.faces.openai.responses.sealed_reasoning import Seal
 
 
 class OutputItem:

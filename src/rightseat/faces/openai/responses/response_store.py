@@ -10,20 +10,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rightseat.core import events as e
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import RightseatError, RunNotFound
-from rightseat.core.events import (
-    Event,
-    RunStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Message, Result, Text
 from rightseat.core.runtime import Runtime
@@ -31,10 +21,10 @@ from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.artifact_links import ArtifactLinker
 from rightseat.faces._shared.lost_log import final_event, read_entries
+from rightseat.faces._shared.sealed_reasoning import Seal
 from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
 from rightseat.faces.openai.responses.input_items import Item
 from rightseat.faces.openai.responses.response_record import ResponseRecord
-from rightseat.faces.openai.responses.sealed_reasoning import Seal
 
 RESPONSE_ID = re.compile("resp_[0-9a-f]{32}")
 ITEM_ID = re.compile("([a-z]+)_([0-9a-f]{32})_(i?)([0-9a-f]{1,32})")
@@ -115,7 +105,7 @@ class ResponseStore:
         if thread is None or run is None or run.outcome is None:
             return ()
         messages = (await self.history(record, thread, principal))[record.start :]
-        events: list[Event] = [RunStarted(run.id, thread.id, run.agent)]
+        events: list[e.Event] = [e.RunStarted(run.id, thread.id, run.agent)]
         for message in messages:
             events += replay_message(message)
         events.append(final_event(run))
@@ -171,17 +161,17 @@ def response_id(run_id: str) -> str:
     return f"resp_{run_id.removeprefix('run_')}"
 
 
-def replay_message(message: Message) -> list[Event]:
+def replay_message(message: Message) -> list[e.Event]:
     """The events of a message that a run added to its thread."""
-    events: list[Event] = []
+    events: list[e.Event] = []
     if message.role not in ("assistant", "tool"):
         return events
     for part in message.parts:
         match part:
             case Text(text=text):
-                events += (TextStarted(message.id), TextDelta(message.id, text), TextEnded(message.id))
+                events += (e.TextStarted(message.id), e.TextDelta(message.id, text), e.TextEnded(message.id))
             case Call(id=id, name=name, arguments=arguments):
-                events += (ToolCallStarted(id, name), ToolCallDelta(id, arguments), ToolCallEnded(id))
+                events += (e.ToolCallStarted(id, name), e.ToolCallDelta(id, arguments), e.ToolCallEnded(id))
             case Result():
-                events.append(ToolCallReturned(part.call_id, part.name, part.content, part.error))
+                events.append(e.ToolCallReturned(part.call_id, part.name, part.content, part.error))
     return events

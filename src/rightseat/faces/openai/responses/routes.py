@@ -8,12 +8,12 @@ from starlette.responses import Response
 
 from rightseat.core.ask import Principal
 from rightseat.core.runtime import Runtime
-from rightseat.faces.openai.models import ModelNames
+from rightseat.faces._shared.model_names import ModelNames
+from rightseat.faces._shared.sealed_reasoning import Sealer
 from rightseat.faces.openai.responses.conversation_store import ConversationStore
 from rightseat.faces.openai.responses.conversations import Conversations
 from rightseat.faces.openai.responses.new_response import NewResponses
 from rightseat.faces.openai.responses.response_store import ResponseStore
-from rightseat.faces.openai.responses.sealed_reasoning import Sealer
 from rightseat.faces.openai.responses.stored_responses import StoredResponses
 
 Endpoint = Callable[[bytes, Request, Principal], Awaitable[Response]]

@@ -15,6 +15,7 @@ from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import RunResponse
+from rightseat.faces._shared.sealed_reasoning import Seal
 from rightseat.faces.openai.encoder import EVENTS
 from rightseat.faces.openai.errors import InvalidRequest
 from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
@@ -22,7 +23,6 @@ from rightseat.faces.openai.responses.input_items import Item
 from rightseat.faces.openai.responses.item_pages import PageQuery, collect_page
 from rightseat.faces.openai.responses.response_record import ResponseRecord
 from rightseat.faces.openai.responses.response_store import ResponseNotFound, ResponseStore, response_of_item
-from rightseat.faces.openai.responses.sealed_reasoning import Seal
 
 ReadAfter = Callable[[str], Awaitable[Sequence[Entry]]]
 MAX_NUMBER_DIGITS = 12

@@ -7,34 +7,9 @@ event of a response; without one, suggestions are.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
+from rightseat.core import events as e
 from rightseat.core.approvals import explain_permission
 from rightseat.core.errors import BadRequest, ContextTooLong, RightseatError
-from rightseat.core.events import (
-    Custom,
-    Event,
-    Interrupt,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Message, Part, Result
 from rightseat.faces._shared.artifact_links import write_markdown
@@ -51,25 +26,9 @@ WriteCall = Callable[[Sequence[CarriedCall], Sequence[CarriedCall], Sequence[Mes
 """Encodes the function call for a model response, given all of its calls, those for the client to run, the earlier
 messages of the server's own tools, and the number of model responses."""
 
-StoreQuestion = Callable[[Sequence[Interrupt], Sequence[Message]], str | None]
+StoreQuestion = Callable[[Sequence[e.Interrupt], Sequence[Message]], str | None]
 """Stores interrupts with the calls and results that led to them, and returns the hint how to reply; None if a person
 cannot reply."""
-
-SILENT_EVENTS = frozenset(
-    {
-        RunStarted,
-        TextStarted,
-        ReasoningStarted,
-        ToolCallEnded,
-        StepEnded,
-        SpanStarted,
-        SpanEnded,
-        StateReplaced,
-        StateChanged,
-    }
-)
-"""Events without output: a response starts by itself, a call is sent when the run waits for it, and OpenBB has no agent
-state."""
 
 NO_ANSWER = "The model returned no answer. Please try again or rephrase your question."
 STOPPED = "\n\nThe answer was stopped."
@@ -121,48 +80,47 @@ class ResponseEncoder:
         self._response_ended = False  # the model response of `_calls`
 
     def feed(self, entries: Sequence[Entry]) -> bytes | None:
-        if len(entries) == 1 and type(event := entries[0].event) is TextDelta:  # nearly every batch
+        if len(entries) == 1 and type(event := entries[0].event) is e.TextDelta:  # nearly every batch
             self._has_text = True
             if self._is_plain and "<" not in event.text:
                 return events.CHUNK % events.encode(event.text)
         output: list[bytes] = []
         for entry in entries:
-            if type(event := entry.event) not in SILENT_EVENTS:
-                output += self._encode(event)
+            output += self._encode(entry.event)
         return b"".join(output) or None
 
-    def _encode(self, event: Event) -> Iterator[bytes]:
+    def _encode(self, event: e.Event) -> Iterator[bytes]:
         match event:
-            case TextDelta(text=text):
+            case e.TextDelta(text=text):
                 yield from self._add_text(text)
-            case TextEnded():
+            case e.TextEnded():
                 yield from self._end_message()
-            case ReasoningDelta(text=text):
+            case e.ReasoningDelta(text=text):
                 self._reasoning = self._reasoning or ReasoningSplitter()
                 yield from self._write_reasoning(self._reasoning.feed(text))
-            case ReasoningEnded():
+            case e.ReasoningEnded():
                 yield from self._write_reasoning(self._reasoning.end() if self._reasoning else ())
-            case ToolCallStarted(call_id=id, name=name):
+            case e.ToolCallStarted(call_id=id, name=name):
                 self._start_call(id, name)
-            case ToolCallDelta(call_id=id, text=text):
+            case e.ToolCallDelta(call_id=id, text=text):
                 self._calls[id][1].append(text)
-            case ToolCallReturned():
+            case e.ToolCallReturned():
                 yield from self._tool_returned(event)
-            case ModelResponseEnded(reason=reason):
+            case e.ModelResponseEnded(reason=reason):
                 yield from self._model_responded(reason)
-            case StepStarted(name=name):
+            case e.StepStarted(name=name):
                 yield from self._status(events.status(StatusStep(name)))
-            case Custom(name=name, value=value):
+            case e.Custom(name=name, value=value):
                 yield from self._custom_event(name, value)
-            case RunFinished():
+            case e.RunFinished():
                 yield from self._finish(event)
-            case RunFailed():
+            case e.RunFailed():
                 yield from self._fail(event)
-            case RunStarted() | TextStarted() | ReasoningStarted() | ToolCallEnded() | StepEnded():
-                pass  # `SILENT_EVENTS`
-            case StateReplaced() | StateChanged() | SpanStarted() | SpanEnded():
-                pass
-            case MessagesReplaced():
+            case e.RunStarted() | e.TextStarted() | e.ReasoningStarted() | e.ToolCallEnded() | e.StepEnded():
+                pass  # a response starts by itself, and a call is sent when the run waits for it
+            case e.StateReplaced() | e.StateChanged() | e.SpanStarted() | e.SpanEnded():
+                pass  # OpenBB has no agent state
+            case e.MessagesReplaced():
                 pass  # only in durable runs
             case _:
                 assert_never(event)
@@ -282,7 +240,7 @@ class ResponseEncoder:
             self._calls, self._results, self._response_ended = {}, {}, False
         self._calls[id] = (name, [])
 
-    def _tool_returned(self, event: ToolCallReturned) -> Iterator[bytes]:
+    def _tool_returned(self, event: e.ToolCallReturned) -> Iterator[bytes]:
         self._results[event.call_id] = Result(event.call_id, event.name, event.content, event.error)
         if event.error:
             yield from self._status(
@@ -305,7 +263,7 @@ class ResponseEncoder:
 
     # The end
 
-    def _finish(self, event: RunFinished) -> Iterator[bytes]:
+    def _finish(self, event: e.RunFinished) -> Iterator[bytes]:
         yield from self._end_message()
         if self._links:
             links = "\n\n".join(self._links)
@@ -322,7 +280,7 @@ class ResponseEncoder:
         yield from self._flush_statuses()
         yield self._suggestions
 
-    def _finish_waiting(self, event: RunFinished) -> Iterator[bytes]:
+    def _finish_waiting(self, event: e.RunFinished) -> Iterator[bytes]:
         """Send a function call to the client, or a question to the user."""
         if event.interrupts and (text := self._question(event.interrupts)) is not None:
             yield from self._flush_statuses()
@@ -354,7 +312,7 @@ class ResponseEncoder:
         yield from self._flush_statuses()
         yield function_call
 
-    def _question(self, interrupts: Sequence[Interrupt]) -> str | None:
+    def _question(self, interrupts: Sequence[e.Interrupt]) -> str | None:
         """The question with the hint how to reply."""
         reply_hint = self._store_question(interrupts, self._all_messages()) if self._store_question else None
         if reply_hint is None:
@@ -380,7 +338,7 @@ class ResponseEncoder:
         results = self._messages_before_response()[len(self._earlier_messages) :]
         return [*self._earlier_messages, *response, *results]
 
-    def _fail(self, event: RunFailed) -> Iterator[bytes]:
+    def _fail(self, event: e.RunFailed) -> Iterator[bytes]:
         yield from self._end_message()
         level = self._level(event)
         message = "The model is unavailable" if event.code.startswith("model_") else "The answer failed"
@@ -391,12 +349,12 @@ class ResponseEncoder:
             yield from self._status(events.status(StatusStep(message, [{"error": event.message}]), level))
             yield from self._write_text(event.message)
 
-    def _level(self, event: RunFailed) -> events.Level:
+    def _level(self, event: e.RunFailed) -> events.Level:
         """On ERROR Workspace drops the newest result: right if it was too long, else only if there is none."""
         return "WARNING" if self._session.has_results and event.code != ContextTooLong.code else "ERROR"
 
 
-def preview_call(call: CarriedCall | None, interrupt: Interrupt) -> str:
+def preview_call(call: CarriedCall | None, interrupt: e.Interrupt) -> str:
     """Preview the call, unless the question already does (`memo`)."""
     if call is None or interrupt.memo is not None:
         return ""

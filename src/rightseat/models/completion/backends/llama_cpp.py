@@ -128,6 +128,7 @@ def read_props(props: Any) -> Description:
     return Description(
         model=_text(props.get("model_alias")) or _text(props.get("model_path")),
         template=_text(props.get("chat_template")),
+        tool_template=_text(props.get("chat_template_tool_use")),
         caps={name: bool(value) for name, value in caps.items()} if isinstance(caps, dict) else {},
         bos=_text(props.get("bos_token")),
         eos=_text(props.get("eos_token")),

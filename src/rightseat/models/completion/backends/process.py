@@ -70,7 +70,7 @@ class ServerProcess:
             api_key=self.options.api_key,
             timeout=self.options.timeout,
             has_llguidance=self.options.llguidance,
-            has_template=bool(self._header.template),
+            has_template=bool(self._header.template or self._header.tool_template),
         )
         if self.options.prompt_cache.max_files:
             slots = [ServerSlot(number) for number in range(self.options.slots)]
@@ -119,7 +119,12 @@ class ServerProcess:
         await asyncio.to_thread(binaries.find, self.options.binary)
         name = header.name or self.model.stem
         return Description(
-            model=name, template=header.template, bos=header.bos, eos=header.eos, context_window=header.context_window
+            model=name,
+            template=header.template,
+            tool_template=header.tool_template,
+            bos=header.bos,
+            eos=header.eos,
+            context_window=header.context_window,
         )
 
     @property

@@ -17,14 +17,22 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from rightseat.access.sessions import load_secret
+from rightseat.core.errors import BadRequest
 from rightseat.core.types import JsonValue
-from rightseat.faces.openai.errors import InvalidRequest
 
 UNKNOWN_SEAL = (
     "The encrypted content of a reasoning item could not be verified: it was changed, or a server with another key "
     "sealed it. Send the conversation without that item. Several servers behind one address need the same "
     "`reasoning_key` file."
 )
+
+
+class BrokenSeal(BadRequest):
+    code = "invalid_encrypted_content"
+
+    def __init__(self) -> None:
+        super().__init__(UNKNOWN_SEAL)
+
 
 Seal = Callable[[JsonValue], str]
 
@@ -40,12 +48,12 @@ class Sealer:
         return base64.urlsafe_b64encode(self._open_cipher().encrypt(msgspec.json.encode(value), None)).decode()
 
     def unseal(self, text: str) -> JsonValue:
-        """Raises `InvalidRequest`."""
+        """Raises `BrokenSeal`."""
         try:
             sealed = base64.b64decode(text.encode(), b"-_", validate=True)
             opened: JsonValue = msgspec.json.decode(self._open_cipher().decrypt(sealed, None))
         except (InvalidTag, binascii.Error, ValueError) as error:
-            raise InvalidRequest(UNKNOWN_SEAL, "input", "invalid_encrypted_content") from error
+            raise BrokenSeal from error
         return opened
 
     def _open_cipher(self) -> AESSIV:

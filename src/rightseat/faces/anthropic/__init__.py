@@ -1,0 +1,101 @@
+"""The Anthropic face: the Messages API, for Claude Code, Anthropic's SDKs and the clients built on them."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from rightseat.access.authenticator import Handler, RouteAuth
+from rightseat.core.ask import Principal
+from rightseat.core.errors import InternalError, RightseatError
+from rightseat.core.ids import new_id
+from rightseat.core.runtime import Runtime
+from rightseat.faces._shared.files import make_file_response
+from rightseat.faces._shared.model_names import ModelNames
+from rightseat.faces._shared.responses import read_body
+from rightseat.faces.anthropic.error_form import REQUEST_ID, ErrorReply, current_request_id, explain_path, refuse
+from rightseat.faces.anthropic.listed_models import ListedModels
+from rightseat.faces.anthropic.new_message import NewMessages
+from rightseat.faces.anthropic.signatures import ThinkingSeal
+from rightseat.parts import StatePath
+
+logger = logging.getLogger(__name__)
+
+MessagesHandler = Callable[[bytes, Request, Principal], Awaitable[Response]]
+
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    path: str = Field(default="/anthropic", pattern="^/")
+    """The path of the client's base URL, such as `ANTHROPIC_BASE_URL`: clients add `/v1/messages` to it."""
+    models: tuple[str, ...] | None = None
+    """Agents and models that clients may list and use as their model. Unset: all."""
+    aliases: dict[str, str] = Field(default_factory=dict)
+    """Further names, with the agent or the model that each stands for: `claude-*: default`. `*` stands for any text.
+    The first pattern that matches counts; a configured name wins over all of them. Claude Code and other clients have
+    names of Claude built in."""
+    headers: tuple[str, ...] = ()
+    """Request headers that are forwarded to hooks, tools and agents."""
+    max_body_mb: float = Field(default=32.0, gt=0)
+    """The largest request body, including images. Clients send the whole conversation with every question."""
+    reasoning_key: StatePath = Path("reasoning.key")
+    """The file with the key that signs thinking blocks. It is created when it is first needed. A relative path is
+    relative to `server.state_dir`. Several servers behind one address need the same file."""
+    keep_alive: float = Field(default=10.0, gt=0)
+    """Seconds without data before a stream sends a `ping` event, so that proxies keep it open. A stream also waits
+    this long for its first data: a failure within this time is an HTTP status."""
+
+
+def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+    router = APIRouter()
+    path = options.path.rstrip("/")
+    max_bytes = int(options.max_body_mb * 2**20)
+    names = ModelNames(runtime, options.models, auth, face="anthropic", aliases=options.aliases)
+    seal = ThinkingSeal(options.reasoning_key)
+    new = NewMessages(runtime, names, seal, headers=options.headers, keep_alive=options.keep_alive, path=path)
+    listed = ListedModels(names)
+
+    async def file(body: bytes, request: Request, principal: Principal) -> Response:
+        return await make_file_response(runtime, request.path_params["file"], principal)
+
+    def add(below: str, method: str, endpoint: MessagesHandler) -> None:
+        handler = make_handler(endpoint, max_bytes)
+        router.add_route(path + below, auth.protect(handler, refuse), methods=[method])
+
+    add("/v1/messages", "POST", new.create)
+    add("/v1/messages/count_tokens", "POST", new.count)
+    add("/v1/models", "GET", listed.list)
+    add("/v1/models/{model:path}", "GET", listed.show)
+    add("/files/{file}", "GET", file)
+    return router
+
+
+def refuse_path(method: str, path: str, status: int, options: Options) -> Response:
+    code = "method_not_allowed" if status == 405 else "not_found"
+    return ErrorReply(explain_path(method, path, options.path.rstrip("/"), status), status, code).response()
+
+
+def make_handler(endpoint: MessagesHandler, max_bytes: int) -> Handler:
+    """Reads the body, and converts errors to responses."""
+
+    async def handle(request: Request, principal: Principal) -> Response:
+        try:
+            body = b"" if request.method == "GET" else await read_body(request, max_bytes)
+            response = await endpoint(body, request, principal)
+        except ClientDisconnect:
+            return Response()  # the client is gone
+        except RightseatError as error:
+            return refuse(error)
+        except Exception:
+            id = new_id("request")
+            logger.exception("%s: %s failed", id, request.url.path)
+            return refuse(InternalError(id))
+        if id := current_request_id():
+            response.headers.setdefault(REQUEST_ID, id)
+        return response
+
+    return handle
