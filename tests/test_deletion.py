@@ -15,7 +15,6 @@ from typing import Any
 from zipfile import ZipFile
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
-import msgspec
 import pytest
 from pydantic import SecretStr
 from redis.asyncio import Redis
@@ -31,7 +30,7 @@ from rightseat.core.tools import Invocation, Tool
 from rightseat.engines.dbos import DbosEngine
 from rightseat.engines.dbos.system import DbosSystem
 from rightseat.engines.local import LocalEngine
-from rightseat.faces.openbb.feedback import Feedback
+from rightseat.faces.openbb.feedback_file import FeedbackFile
 from rightseat.logs import redis
 from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.stores.databases import connect
@@ -288,7 +287,7 @@ async def commands(kept: Kept) -> AsyncIterator[Command]:
 @on_sqlite_by_day
 @both_at_night
 async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: Kept, durable: bool) -> None:
-    export, feedback = kept.folder.parent / "alice.zip", Feedback(kept.folder / "openbb-feedback.jsonl")
+    export, feedback = kept.folder.parent / "alice.zip", FeedbackFile(kept.folder / "openbb-feedback.jsonl")
     async with (
         asyncio.timeout(300),
         kept.serving(durable=durable) as runtime,
@@ -301,7 +300,7 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
         await runtime.artifacts.put(loose, "loose.txt", "text/plain", kept.secrets["file"].encode())
         for name in ("alice", "bob"):
             said = {"vote": "up", "user_prompt": kept.secrets["question"] if name == "alice" else "Hi"}
-            await feedback.append(msgspec.json.encode(said), user=name)
+            await feedback.append(said, user=name)
         await rightseat("users", "export", "alice", "--output", str(export))
         before = await kept.found()
         told = await rightseat("users", "forget", "alice", "--yes")

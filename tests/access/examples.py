@@ -15,6 +15,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.faces import copilotkit
 from rightseat.faces.copilotkit.current.routing import METHODS
 from rightseat.faces.copilotkit.graphql.schema import core_schema
+from rightseat.operations.own_feedback import OwnFeedback
 from tests.faces.copilotkit.serving import chat
 
 CANARY = "canary-of-alice"
@@ -65,6 +66,8 @@ def run_input(thread: str = THREAD, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
+VOTE = {"id": RUN, "value": "down", "comment": CANARY}
+
 LOAD = "query Load($data: LoadAgentStateInput!) { loadAgentState(data: $data) { threadExists state messages } }"
 LOADED = {"data": {"threadId": THREAD, "agentName": "other"}}
 
@@ -92,6 +95,8 @@ COPILOTKIT: dict[str, Example] = {
     "POST approvals/{interruptId}": Example(
         "POST", "approvals/{interruptId}", {"status": "cancelled"}, status=202, changes=True
     ),
+    "POST feedback": Example("POST", "feedback", VOTE, shows=True, changes=True),
+    "GET feedback": Example("GET", f"feedback?threadId={THREAD}"),
     "POST transcribe": Example("POST", "transcribe", {"audio": "UklGRg==", "mimeType": "audio/wav"}, status=503),
     "Query.hello": Example("POST", "", {"query": "{ hello }"}),
     "Query.availableAgents": Example("POST", "", {"query": "{ availableAgents { agents { id } } }"}),
@@ -102,7 +107,9 @@ COPILOTKIT: dict[str, Example] = {
 
 def copilotkit_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
     """Every way to every operation: by its path, in an envelope, and by GraphQL in a POST or a GET."""
-    for method, path in copilotkit.operations(runtime, copilotkit.Options(), RouteAuth("copilotkit")):
+    feedback = OwnFeedback(runtime, None)
+    operations = copilotkit.operations(runtime, copilotkit.Options(), RouteAuth("copilotkit"), feedback=feedback)
+    for method, path in operations:
         example = placed(known(f"{method} {path}"))
         yield f"{method} {path}", replace(example, path=f"{base}/{example.path}")
         params = {"path": f"/{example.path}", "httpMethod": example.method}
@@ -182,6 +189,8 @@ OPENAI: dict[str, Example] = {
     "GET models/{model}": Example("GET", "models/default"),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
     "GET files/{file}/content": Example("GET", "files/no-such-file/content", status=404),
+    "POST feedback": Example("POST", "feedback", VOTE, shows=True, changes=True),
+    "GET feedback": Example("GET", "feedback", query={"threadId": THREAD}),
     "POST embeddings": Example("POST", "embeddings", {"model": "default", "input": "Hi"}, status=404),
     "POST audio/transcriptions": Example("POST", "audio/transcriptions", {}, status=404),
 }
@@ -207,6 +216,8 @@ UI_MESSAGE = {"id": "m-1", "role": "user", "parts": [{"type": "text", "text": "H
 AI_SDK: dict[str, Example] = {
     "POST": Example("POST", "", {"id": THREAD, "messages": [UI_MESSAGE]}, changes=True, begins=True),
     "GET files/{file}": Example("GET", "/files/no-such-file", status=404),
+    "POST feedback": Example("POST", "/feedback", VOTE, shows=True, changes=True),
+    "GET feedback": Example("GET", "/feedback", query={"threadId": THREAD}),
     "GET {chat}/stream": Example("GET", f"/{THREAD}/stream", status=204),
     "POST {chat}/stop": Example("POST", f"/{LIVE}/stop", changes=True),
     "GET {chat}": Example("GET", f"/{THREAD}", shows=True),
@@ -260,6 +271,9 @@ OPERATOR: dict[str, Example] = {
     "GET runs/{run}": Example("GET", f"runs/{RUN}"),
     "GET runs/{run}/entries": Example("GET", f"runs/{RUN}/entries", shows=True),
     "POST runs/{run}/stop": Example("POST", f"runs/{RUN}/stop"),
+    "GET feedback": Example("GET", "feedback"),
+    "GET feedback/counts": Example("GET", "feedback/counts"),
+    "POST feedback": Example("POST", "feedback", VOTE, shows=True, changes=True),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
     "GET threads": Example("GET", "threads", shows=True),
     "GET threads/{thread:path}": Example("GET", f"threads/{THREAD}", shows=True),
@@ -342,6 +356,7 @@ ROUTES = {
         ("", "POST"),
         ("/", "POST"),
         ("/files/{file}", "GET"),
+        *(("/feedback", method) for method in ("GET", "POST")),
         ("/{chat:path}/stream", "GET"),
         ("/{chat:path}/stop", "POST"),
         ("/{chat:path}", "GET"),
@@ -372,6 +387,7 @@ ROUTES = {
         *(("/conversations/{conversation}", method) for method in ("GET", "POST", "DELETE")),
         *(("/conversations/{conversation}/items", method) for method in ("GET", "POST")),
         ("/conversations/{conversation}/items/{item}", "GET"),
+        *(("/feedback", method) for method in ("GET", "POST")),
         ("/embeddings", "POST"),
         ("/audio/transcriptions", "POST"),
         ("/files/{file}", "GET"),

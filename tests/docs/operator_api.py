@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
+from rightseat.faces._shared.feedback import FeedbackLine
 from rightseat.faces.operator import Refusal
 from rightseat.faces.operator.access import AccessLine, CreatedKey
 from rightseat.faces.operator.approvals import ApprovalLine
 from rightseat.faces.operator.audit_trail import AuditPage
 from rightseat.faces.operator.connect import FaceLine
+from rightseat.faces.operator.feedback import VoteCounts, VotePage
 from rightseat.faces.operator.flows import FlowLine
 from rightseat.faces.operator.health import CheckLine
 from rightseat.faces.operator.metric_series import MetricsLine
@@ -38,6 +40,9 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "GET runs": ("200", RunPage),
     "GET runs/{run}": ("200", RunDetails),
     "POST runs/{run}/stop": ("200", StoppedRun),
+    "GET feedback": ("200", VotePage),
+    "GET feedback/counts": ("200", VoteCounts),
+    "POST feedback": ("200", FeedbackLine),
     "GET approvals": ("200", list[ApprovalLine]),
     "POST approvals/{interrupt}": ("202", StartedRun),
     "GET flows": ("200", list[FlowLine]),

@@ -31,6 +31,8 @@ READ = [
     ("GET threads/{thread}", "threads/{thread}"),
     ("GET runs", "runs"),
     ("GET runs/{run}", "runs/{run}"),
+    ("GET feedback", "feedback"),
+    ("GET feedback/counts", "feedback/counts"),
     ("GET approvals", "approvals"),
     ("GET flows", "flows"),
     ("GET flows/{plugin}/{flow}", "flows/steps/five"),
@@ -64,7 +66,7 @@ async def test_answers_have_the_fields_of_the_document(serve: Serve, tmp_path: P
         async with asyncio.timeout(5):
             async for _ in server.assembly.runtime.follow(started["run"]):
                 pass
-        wrong = []
+        wrong = compare_answer("POST feedback", await server.post("feedback", {"id": started["run"], "value": "up"}))
         for route, path in READ:
             wrong += compare_answer(route, await server.client.get(f"/operator/{path.format(**started)}"))
         wrong += compare_answer("POST runs/{run}/stop", await server.post(f"runs/{started['run']}/stop"))

@@ -26,6 +26,8 @@ from rightseat.engines.local import LocalEngine
 from rightseat.limits.prices import Prices
 from rightseat.logs.memory import MemoryLog
 from rightseat.operations.activity import RunActivity
+from rightseat.operations.feedback import FeedbackQuery, Judgement
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.plugin_operations import PluginOperations
 from rightseat.operations.records import RunQuery, ThreadQuery
 from rightseat.operations.rights import ALL_RIGHTS, Operator, OperatorNotFound, OperatorRights
@@ -77,6 +79,7 @@ async def world(caplog: pytest.LogCaptureFixture) -> AsyncIterator[World]:
     (question,) = await runtime.pending(ALICE)
     assert store.artifacts is not None
     file = await store.artifacts.put(stored, "a.txt", "text/plain", b"words")
+    await OwnFeedback(runtime, store.feedback).give(ALICE, stored.run_id, Judgement("down", "No"), "openai")
     sources.audit.attach()
     logging.getLogger("rightseat.audit").info("operator: olga signed in")
     sources.audit.detach()
@@ -98,6 +101,7 @@ async def world(caplog: pytest.LogCaptureFixture) -> AsyncIterator[World]:
         "question": "Who?",
         "text": "{}",
         "etag": "*",
+        "bucket": "day",
     }
     yield World(build_operations(runtime, store, sources, [], Prices()), runtime, arguments)
     await runtime.close()
@@ -121,7 +125,7 @@ def find_methods() -> dict[str, Callable[..., Any]]:
 METHODS = find_methods()
 NEWS = {"following", "subscribe"}
 """They return nothing that is stored; the tests of their own are below."""
-QUERIES = {ThreadQuery: ThreadQuery(), RunQuery: RunQuery()}
+QUERIES = {ThreadQuery: ThreadQuery(), RunQuery: RunQuery(), FeedbackQuery: FeedbackQuery()}
 
 
 async def call(world: World, name: str, operator: Operator) -> Any:
@@ -173,10 +177,14 @@ async def test_the_lists_over_all_users_have_what_alice_did(world: World) -> Non
     threads = await call(world, "list_threads", ROOT)
     runs = await call(world, "list_runs", ROOT)
     questions = await call(world, "list_questions", ROOT)
+    votes = await call(world, "list_feedback", ROOT)
+    counts = await call(world, "count_feedback", ROOT)
     lines = await call(world, "list_audit", ROOT)
 
     assert [row.user for row in threads.rows] == ["alice"]
     assert [(one.record.user, one.is_kept) for one in runs.rows] == [("alice", False), ("alice", True)]
+    assert [(row.owner, row.comment) for row in votes.rows] == [("alice", "No")]
+    assert [(count.agent, count.up, count.down) for count in counts] == [("default", 0, 1)]
     assert [question.user for question in questions] == ["alice"]
     assert [line.text for line in lines] == ["operator: olga signed in"]
 
@@ -204,6 +212,15 @@ async def test_a_right_for_one_agent_shows_no_other(world: World) -> None:
     assert await world.operations.list_questions(narrow, None) == []
     with pytest.raises(OperatorNotFound):
         await world.operations.find_run(narrow, world.arguments["run_id"])
+
+
+async def test_who_may_only_watch_receives_counts_and_no_comments(world: World) -> None:
+    watcher = Operator(Principal("sam"), OperatorRights(watch=None))
+
+    assert len(await world.operations.count_feedback(watcher, FeedbackQuery(), "day")) == 1
+    with pytest.raises(InsufficientScope, match="lacks the scope"):
+        await world.operations.list_feedback(watcher, FeedbackQuery())
+    assert (await world.operations.list_feedback(watcher, FeedbackQuery(owner="sam"))).rows == []
 
 
 @pytest.mark.parametrize(("operator", "news"), [(EVE, 0), (Operator(ALICE), 2), (ROOT, 2)])

@@ -19,7 +19,7 @@ from rightseat.core.usage import ModelUsage, RunTotals
 from rightseat.operations.records import RunEnd, RunQuery, RunRecord, begin_record, describe_end, end_record
 from rightseat.operations.transient_runs import TransientRuns
 from rightseat.stores.record_queries import VISITED_RUN_ROWS, VISITED_RUNS
-from rightseat.stores.run_columns import OTHER_NAMES, READ_FROM_INTERRUPTS, RUN_COLUMNS
+from rightseat.stores.run_columns import OTHER_NAMES, READ_FROM_OTHER_TABLES, RUN_COLUMNS
 from rightseat.stores.struct_rows import StructRows
 from rightseat.stores.tables import metadata, runs
 
@@ -53,7 +53,7 @@ def list_set_fields() -> set[str]:
 
 
 def test_these_tests_compare_every_field_that_a_run_can_have() -> None:
-    assert list_set_fields() == {*RunRecord.__struct_fields__} - {"code"}
+    assert list_set_fields() == {*RunRecord.__struct_fields__} - {"code", "feedback"}
 
 
 async def test_every_store_has_every_value_of_a_run(threads: Threads) -> None:
@@ -92,7 +92,7 @@ def test_a_column_has_the_name_of_its_field_or_another_that_is_listed() -> None:
     assert {field: column.name for field, column in RUN_COLUMNS.items()} == {
         field: OTHER_NAMES.get(field, field)
         for field in RunRecord.__struct_fields__
-        if field not in READ_FROM_INTERRUPTS
+        if field not in READ_FROM_OTHER_TABLES
     }
     assert set(OTHER_NAMES) <= set(RUN_COLUMNS)
     assert len({column.name for column in RUN_COLUMNS.values()}) == len(RUN_COLUMNS)

@@ -438,6 +438,122 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["VotePage"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["FeedbackLine"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/feedback/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["VoteCounts"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/approvals": {
         parameters: {
             query?: never;
@@ -1579,7 +1695,7 @@ export interface components {
             content: string;
             error: string | null;
         };
-        /** @description A field is null if its value is unknown. `outcome` is `running` until the run ends. `through` is the face that received the request, `flow` the flow that ran. `milliseconds` is the duration. `waited` is the time in milliseconds between the question of an earlier run and this run, which answers it. `kept` is false for a run that is not stored. `downgraded` has the model that a limit made answer, and the limit; only a single run has it, not those of lists. */
+        /** @description A field is null if its value is unknown. `outcome` is `running` until the run ends. `through` is the face that received the request, `flow` the flow that ran. `milliseconds` is the duration. `waited` is the time in milliseconds between the question of an earlier run and this run, which answers it. `kept` is false for a run that is not stored. `downgraded` has the model that a limit made answer, and the limit; only a single run has it, not those of lists. `feedback` is the vote of the run's user, `up` or `down`. */
         RunLine: {
             id: string;
             thread: string;
@@ -1598,6 +1714,7 @@ export interface components {
             error: components["schemas"]["RunError"] | null;
             kept: boolean;
             downgraded: components["schemas"]["DowngradedRun"] | null;
+            feedback: string | null;
         };
         /** @description `message` is null in lists and for readers without the right to read: it may quote the conversation. */
         RunError: {
@@ -1660,6 +1777,7 @@ export interface components {
             error: components["schemas"]["RunError"] | null;
             kept: boolean;
             downgraded: components["schemas"]["DowngradedRun"] | null;
+            feedback: string | null;
             spans: components["schemas"]["SpanLine"][];
             totals: components["schemas"]["TotalsLine"];
         };
@@ -1709,6 +1827,57 @@ export interface components {
         /** @description `stopped` is false if the run had ended before. */
         StoppedRun: {
             stopped: boolean;
+        };
+        /** @description The newest first. `next` is the `after` of the next page. */
+        VotePage: {
+            feedback: components["schemas"]["FeedbackRow"][];
+            next: string | null;
+        };
+        /** @description A stored judgement. Times are ISO 8601, in UTC. `through` is the face that received it. */
+        FeedbackRow: {
+            id: string;
+            owner: string;
+            run: string | null;
+            thread: string | null;
+            message: string | null;
+            agent: string | null;
+            model: string | null;
+            through: string;
+            /** @enum {unknown} */
+            value: "down" | "up";
+            comment: string | null;
+            tags: string[];
+            trace_id: string | null;
+            question: string | null;
+            text: string | null;
+            created_at: string;
+            updated_at: string;
+        };
+        /** @description In order of time. Hours, days, agents and models without votes are left out. */
+        VoteCounts: {
+            /** @enum {unknown} */
+            bucket: "day" | "hour";
+            counts: components["schemas"]["FeedbackCount"][];
+        };
+        /** @description The votes on answers of one agent and one model, given first in the hour or on the day that begins at `start`. */
+        FeedbackCount: {
+            start: string;
+            agent: string | null;
+            model: string | null;
+            up: number;
+            down: number;
+        };
+        /** @description A vote of the user. `id` and the times are null once it is withdrawn. */
+        FeedbackLine: {
+            runId: string | null;
+            threadId: string | null;
+            messageId: string | null;
+            value: ("down" | "up") | null;
+            comment: string | null;
+            tags: string[];
+            id: string | null;
+            createdAt: string | null;
+            updatedAt: string | null;
         };
         /** @description A flow, with the agents that run it. */
         FlowLine: {
@@ -2046,6 +2215,11 @@ export type Usage = components['schemas']['Usage'];
 export type TotalsLine = components['schemas']['TotalsLine'];
 export type ModelLine = components['schemas']['ModelLine'];
 export type StoppedRun = components['schemas']['StoppedRun'];
+export type VotePage = components['schemas']['VotePage'];
+export type FeedbackRow = components['schemas']['FeedbackRow'];
+export type VoteCounts = components['schemas']['VoteCounts'];
+export type FeedbackCount = components['schemas']['FeedbackCount'];
+export type FeedbackLine = components['schemas']['FeedbackLine'];
 export type FlowLine = components['schemas']['FlowLine'];
 export type FlowGraph = components['schemas']['FlowGraph'];
 export type FlowNode = components['schemas']['FlowNode'];

@@ -43,6 +43,7 @@ from rightseat.limits.prices import Price, Prices
 from rightseat.limits.read_limits import ReadLimits
 from rightseat.limits.store import LimitStore
 from rightseat.operations.database_metrics import ReportsDatabase
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_threads import OwnThreads
 from rightseat.operations.service import Operations
 from rightseat.operations.stops import FleetEngine
@@ -78,8 +79,8 @@ class Assembly:
     configuration from log lines. `own_server` is for faces that check the server; None if it has no configuration.
     With an `identity_provider` people can sign in to the console. `reads` are shared by all faces. `host` is the login
     of the application around a copilot. Without `metering` nothing is counted in the store. `operations` has
-    the data of all users; `own_threads` searches those of one, if the store can. `fingerprint` is a hash of the version
-    and of the configuration of agents and models.
+    the data of all users; `own_threads` and `feedback` have that of one, if the store can. `fingerprint` is a hash of
+    the version and of the configuration of agents and models.
     """
 
     runtime: Runtime
@@ -100,6 +101,7 @@ class Assembly:
     metering: Metering | None = None
     operations: Operations | None = None
     own_threads: OwnThreads | None = None
+    feedback: OwnFeedback | None = None
     prices: Prices = field(default_factory=Prices)
     fingerprint: str = ""
 
@@ -214,6 +216,7 @@ def assemble(
         metering=metering,
         operations=operations,
         own_threads=OwnThreads(store.records) if store.records is not None else None,
+        feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs),
         prices=prices,
         fingerprint=fingerprint_of(config),
     )

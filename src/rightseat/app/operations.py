@@ -52,4 +52,5 @@ def build_operations(
         transient_runs=sources.transient_runs,
         workbenches=workbenches,
         prices=prices,
+        feedback=store.feedback,
     )

@@ -42,6 +42,7 @@ def build_router(assembly: Assembly) -> APIRouter:
             own_server=assembly.own_server,
             metering=assembly.metering,
             own_threads=assembly.own_threads,
+            feedback=assembly.feedback,
             fingerprint=assembly.fingerprint,
         )
         for route in face.module.routes(assembly.runtime, face.options, auth, *toolbox, **asked_for).routes:

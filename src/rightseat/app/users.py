@@ -1,6 +1,6 @@
 """Exports or deletes all stored data of one user, while servers use the same databases and files."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,7 @@ from rightseat.core.run.durable import read_all_entries
 from rightseat.core.types import JsonValue
 from rightseat.limits.report import describe_rows
 from rightseat.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
+from rightseat.operations.feedback import UserFeedback
 from rightseat.operations.users import FileRecord, ThreadRecord, UserRecords, UserStore
 
 
@@ -44,8 +45,12 @@ class UserData:
     def files(self, user: str) -> AsyncIterator[FileRecord]:
         return self.store.file_records(user)
 
-    async def others(self, user: str) -> dict[str, Sequence[JsonValue]]:
-        return {one.name: await one.read_user(user) for one in self.records}
+    async def others(self, user: str) -> Mapping[str, Sequence[JsonValue]]:
+        """Of each kind, whichever parts store it."""
+        found = dict[str, list[JsonValue]]()
+        for part in self.records:
+            found.setdefault(part.name, []).extend(await part.read_user(user))
+        return found
 
     async def delete_threads(self, ids: Sequence[str], user: str) -> int:
         """Delete the threads of a user with all data of their runs. Returns the number of these runs."""
@@ -57,15 +62,19 @@ class UserData:
     async def forget(self, user: str) -> DeletedCounts:
         """An active run of the user in a server can store nothing more from then on, and fails."""
         deleted = DeletedCounts()
+        await self._forget_records(user, deleted)  # before threads take some with them, which are counted so
         async for _ in self.store.file_records(user):
             deleted.files += 1
         while ids := await self.store.thread_ids(user):  # a thread may be created meanwhile
             deleted.threads += len(ids)
             deleted.runs += await self.delete_threads(ids, user)
         await self.store.delete_files(user)
-        for one in self.records:
-            deleted.records[one.name] = deleted.records.get(one.name, 0) + await one.forget_user(user)
+        await self._forget_records(user, deleted)  # what was stored meanwhile
         return deleted
+
+    async def _forget_records(self, user: str, deleted: DeletedCounts) -> None:
+        for part in self.records:
+            deleted.records[part.name] = deleted.records.get(part.name, 0) + await part.forget_user(user)
 
 
 class UsageRecords:
@@ -88,7 +97,7 @@ class UsageRecords:
 async def opened(config: Config) -> AsyncIterator[UserData]:
     """Raises `ConfigError` if the threads are in the memory of a server."""
     async with opened_store(config) as store, opened_log(config) as log:
-        records = [*records_of(config), UsageRecords(store.limits)]
+        records = [*records_of(config), UserFeedback(store.feedback), UsageRecords(store.limits)]
         yield UserData(store, log, config.engine.module.build(config.engine.options), records)
 
 

@@ -234,6 +234,10 @@ class Runtime:
         await hold_read()
         return await read_messages(self._threads, thread_id, principal, start, stop)
 
+    async def settle(self, principal: Principal) -> None:
+        """Wait until every run of the principal that has written its last event is saved."""
+        await self._starter.settle(principal)
+
     async def settled(self, thread_id: str, principal: Principal) -> Thread | None:
         """The thread, including every run that has written its last event."""
         await hold_read()

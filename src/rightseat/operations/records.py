@@ -91,7 +91,7 @@ class ThreadRow(msgspec.Struct, frozen=True):
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
     """As `ThreadQuery`. `outcome` is one of `RunRecord.outcome`, or `running`; `since` restricts `started_at`.
 
-    `flow` is one of `RunRecord.flow`, which a run has once it has ended.
+    `flow` is one of `RunRecord.flow`, which a run has once it has ended, `feedback` is `up` or `down`.
     """
 
     reader: RecordReader | None = None
@@ -100,6 +100,7 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
     user: str | None = None
     outcome: str | None = None
     flow: str | None = None
+    feedback: str | None = None
     since: str | None = None
     after: str | None = None
     limit: int = 50
@@ -113,7 +114,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     both are None if that is unknown: the questions of a transient run are stored by its face.
     Tokens are None if no model has reported them, and calls until the run has finished. `flow` is the first flow that
     ran in it, as `plugin.flow`; `models` has the calls and tokens of each model. `asked_at` is the end of the run whose
-    question this run answers; None if it answers none.
+    question this run answers; None if it answers none. `feedback` is the vote of its user, `up` or `down`.
     """
 
     id: str
@@ -135,6 +136,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     flow: str | None = None
     asked_at: str | None = None
     models: Sequence[ModelUsage] = ()
+    feedback: str | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -265,6 +267,7 @@ def is_wanted_run(run: RunRecord, query: RunQuery) -> bool:
         and query.user in (None, run.user)
         and query.outcome in (None, run.outcome or "running")
         and query.flow in (None, run.flow)
+        and query.feedback in (None, run.feedback)
         and (query.since is None or run.started_at >= query.since)
         and (reader is None or is_visible_run(run, reader))
     )

@@ -20,6 +20,14 @@ from rightseat.limits.prices import Prices
 from rightseat.operations.activity import Activity, Announcement, PluginActivity, RunActivity, ThreadActivity
 from rightseat.operations.audit import MAX_LINES, AuditLine, AuditQuery, AuditTrail
 from rightseat.operations.audit_lines import Openings, write_line
+from rightseat.operations.feedback import (
+    Bucket,
+    FeedbackCount,
+    FeedbackNotSupported,
+    FeedbackQuery,
+    FeedbackRow,
+    FeedbackStore,
+)
 from rightseat.operations.new_runs import NewRuns
 from rightseat.operations.plugin_operations import PluginOperations
 from rightseat.operations.records import (
@@ -84,6 +92,7 @@ class Operations:
         transient_runs: TransientRuns | None = None,
         workbenches: Sequence[PluginWorkbench] = (),
         prices: Prices | None = None,
+        feedback: FeedbackStore | None = None,
     ) -> None:
         self.prices = prices or Prices()
         self._activity = activity or Activity()
@@ -92,6 +101,7 @@ class Operations:
         self._known_records = records
         self._audit = audit or AuditTrail()
         self._recent = recent
+        self._known_feedback = feedback
         self._transient_runs = transient_runs
         self._threads = VisibleThreads(runtime, records)
         self._new_runs = NewRuns(records, is_alone=runtime.threads.reap_every is None)
@@ -231,6 +241,27 @@ class Operations:
             (one for one in self._recent.list(since) if includes_agent(watched, one[1])),
             {agent: number for agent, number in self._recent.running().items() if includes_agent(watched, agent)},
         )
+
+    # Feedback
+
+    async def list_feedback(self, operator: Operator, query: FeedbackQuery) -> Page[FeedbackRow]:
+        """Of `query.owner`, or of all users, with comments and tags. Raises as a search of `list_threads`."""
+        reader = make_reader(operator, query.owner, query.agent, is_search=True)
+        await hold_read()
+        return await self._feedback.list(msgspec.structs.replace(query, reader=reader))
+
+    async def count_feedback(self, operator: Operator, query: FeedbackQuery, bucket: Bucket) -> Sequence[FeedbackCount]:
+        """Of `query.owner`, or of all users. Raises as `list_threads`."""
+        reader = make_reader(operator, query.owner, query.agent)
+        await hold_read()
+        return await self._feedback.count(msgspec.structs.replace(query, reader=reader), bucket)
+
+    @property
+    def _feedback(self) -> FeedbackStore:
+        """Raises `FeedbackNotSupported`."""
+        if self._known_feedback is None:
+            raise FeedbackNotSupported
+        return self._known_feedback
 
     # Files
 

@@ -9,6 +9,7 @@ from rightseat.limits.store import LimitStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.ended_sessions import EndedSessionStore
+from rightseat.operations.feedback import FeedbackStore
 from rightseat.operations.leases import HeldLease
 from rightseat.operations.pins import PinStore
 from rightseat.operations.records import Records
@@ -32,6 +33,7 @@ class Store:
     api_keys: ApiKeyStore | None = None
     ended_sessions: EndedSessionStore | None = None
     audit: AuditStore | None = None
+    feedback: FeedbackStore | None = None
     pins: PinStore | None = None
     secret_uses: SecretUseStore | None = None
     stops: Stops | None = None

@@ -13,6 +13,7 @@ from rightseat.core.types import JsonValue
 from rightseat.limits.store import LimitStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
+from rightseat.operations.feedback import FeedbackStore
 from rightseat.operations.records import Records
 
 
@@ -42,7 +43,7 @@ class FileRecord(msgspec.Struct, frozen=True):
 class UserStore(Protocol):
     """The threads and files of a user. Servers may use the same store at the same time.
 
-    `records` lists the threads and runs of all users, `api_keys`, `audit` and `limits` are those of the store.
+    `records` lists the threads and runs of all users; the other properties are those of the store.
     """
 
     @property
@@ -56,6 +57,9 @@ class UserStore(Protocol):
 
     @property
     def limits(self) -> LimitStore: ...
+
+    @property
+    def feedback(self) -> FeedbackStore: ...
 
     async def thread_ids(self, user: str) -> Sequence[str]: ...
 

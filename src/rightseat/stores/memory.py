@@ -30,6 +30,7 @@ from rightseat.operations.store import Store
 from rightseat.stores import rows
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.limits import MemoryLimits
+from rightseat.stores.memory_feedback import MemoryFeedback
 from rightseat.stores.memory_records import MemoryRecords, StoredThread, unexpired
 
 
@@ -54,12 +55,19 @@ class MemoryThreads:
         self._size = 0
         self._threads: OrderedDict[str, StoredThread] = OrderedDict()
         self.artifacts = MemoryArtifacts(max_mb)
-        self.records = MemoryRecords(lambda: list(self._threads.values()), self.artifacts)
+        self.feedback = MemoryFeedback(lambda: list(self._threads.values()))
+        self.records = MemoryRecords(lambda: list(self._threads.values()), self.artifacts, self.feedback.find_vote)
         self.limits = MemoryLimits()
         self._epoch = 0
 
     def store(self) -> Store:
-        return Store(threads=self, artifacts=self.artifacts, records=self.records, limits=self.limits)
+        return Store(
+            threads=self,
+            artifacts=self.artifacts,
+            records=self.records,
+            limits=self.limits,
+            feedback=self.feedback,
+        )
 
     async def claim(
         self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
@@ -115,14 +123,17 @@ class MemoryThreads:
         last: RunFinished | RunFailed,
         totals: RunTotals | None = None,
     ) -> None:
+        if ask.transient:
+            return self.feedback.recent.remember(ask, messages, totals)
         thread = self._threads.get(ask.thread_id)
-        if ask.transient or thread is None or thread.active_run_id != ask.run_id:
+        if thread is None or thread.active_run_id != ask.run_id:
             return
         thread.active_run_id = None
         thread.runs[ask.run_id] = msgspec.structs.replace(thread.runs[ask.run_id], outcome=rows.outcome(last))
         thread.end_run(ask.run_id, last, totals)
         thread.truncate(ask.truncate_at)
         thread.messages += thread.new_messages((*ask.messages, *messages))
+        thread.written.update(dict.fromkeys(rows.reply_ids(messages), ask.run_id))
         thread.state = state
         thread.summary = msgspec.structs.replace(thread.summary, updated_at=rows.now())
         opened, answered = (
@@ -247,6 +258,7 @@ class MemoryThreads:
     def _delete(self, thread_id: str) -> None:
         self._size -= self._threads.pop(thread_id).size_bytes
         self.artifacts.delete_thread(thread_id)
+        self.feedback.delete_thread(thread_id)
 
 
 def size(messages: Sequence[Message], state: JsonValue) -> int:

@@ -41,6 +41,8 @@ class StoredThread:
     runs: dict[str, RunRow] = field(default_factory=dict)
     records: dict[str, RunRecord] = field(default_factory=dict)
     pending: tuple[Pending, ...] = ()
+    written: dict[str, str] = field(default_factory=dict)
+    """The runs of the messages that runs wrote, by the ids of the messages."""
     active_run_id: str | None = None
     size_bytes: int = 0
     appended_bytes: int = 0
@@ -54,6 +56,7 @@ class StoredThread:
         kept = truncate_messages(self.messages, at)
         removed = rows.call_ids(self.messages[len(kept) :])
         self.messages = kept
+        self.written = {message.id: self.written[message.id] for message in kept if message.id in self.written}
         self.pending = tuple(one for one in self.pending if one.call is None or one.call.id not in removed)
 
     def refuse_repeated(self, ask: Ask) -> None:
@@ -74,11 +77,17 @@ class StoredThread:
 
 
 class MemoryRecords:
-    """`threads` and `artifacts` are those of the store."""
+    """`threads` and `artifacts` are those of the store; `find_vote` returns the vote of a run's user."""
 
-    def __init__(self, threads: Callable[[], Sequence[StoredThread]], artifacts: MemoryArtifacts) -> None:
+    def __init__(
+        self,
+        threads: Callable[[], Sequence[StoredThread]],
+        artifacts: MemoryArtifacts,
+        find_vote: Callable[[RunRecord], str | None],
+    ) -> None:
         self._threads = threads
         self._artifacts = artifacts
+        self._find_vote = find_vote
 
     async def threads(self, query: ThreadQuery) -> Page[ThreadRow]:
         listed = [describe_thread(one) for one in self._threads() if is_wanted(one, query)]
@@ -91,7 +100,7 @@ class MemoryRecords:
         return Page(page, str(cursor_of(page[-1])) if len(wanted) > query.limit else None, total)
 
     async def runs(self, query: RunQuery) -> Page[RunRecord]:
-        found = [run for one in self._threads() for run in list_runs(one) if is_wanted_run(run, query)]
+        found = [run for one in self._threads() for run in self._list_runs(one) if is_wanted_run(run, query)]
         newest = sorted(found, key=run_key, reverse=True)
         if query.after is not None:
             after = read_run_cursor(query.after)
@@ -110,8 +119,13 @@ class MemoryRecords:
 
     async def run(self, id: str) -> RunRecord | None:
         return next(
-            (run for one in self._threads() if id in one.records for run in list_runs(one) if run.id == id), None
+            (run for one in self._threads() if id in one.records for run in self._list_runs(one) if run.id == id), None
         )
+
+    def _list_runs(self, one: StoredThread) -> Iterator[RunRecord]:
+        waiting = {pending.run_id for pending in unexpired(one.pending)}
+        for run in one.records.values():
+            yield msgspec.structs.replace(run, is_waiting=run.id in waiting, feedback=self._find_vote(run))
 
     async def files(self, thread_id: str) -> Sequence[FileRow]:
         found = self._artifacts.of_thread(thread_id)
@@ -190,11 +204,6 @@ def state_of(one: StoredThread) -> str | None:
 
 def cursor_of(row: ThreadRow) -> ThreadCursor:
     return ThreadCursor(row.updated_at, row.id)
-
-
-def list_runs(one: StoredThread) -> Iterator[RunRecord]:
-    waiting = {pending.run_id for pending in unexpired(one.pending)}
-    return (msgspec.structs.replace(run, is_waiting=run.id in waiting) for run in one.records.values())
 
 
 def run_key(run: RunRecord) -> tuple[str, str]:

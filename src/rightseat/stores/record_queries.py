@@ -16,7 +16,6 @@ from sqlalchemy import (
     bindparam,
     case,
     exists,
-    false,
     func,
     literal,
     null,
@@ -30,7 +29,6 @@ from rightseat.core.ask import AgentNames
 from rightseat.core.errors import BadRequest
 from rightseat.core.messages import Message
 from rightseat.core.threads import ThreadCursor, read_cursor
-from rightseat.core.usage import ModelUsage
 from rightseat.operations.records import (
     MAX_TOTAL,
     FileRow,
@@ -44,14 +42,15 @@ from rightseat.operations.records import (
 )
 from rightseat.stores import rows
 from rightseat.stores.durations import MillisecondsBetween
-from rightseat.stores.run_columns import RUN_COLUMNS
+from rightseat.stores.feedback import VOTE_VALUES, read_vote
+from rightseat.stores.run_columns import RUN_COLUMNS, read_models
 from rightseat.stores.struct_rows import StructRows
-from rightseat.stores.tables import files, interrupts, message_texts, messages, runs, threads
+from rightseat.stores.tables import feedback, files, interrupts, message_texts, messages, runs, threads
 from rightseat.stores.thread_queries import NEWEST_FIRST, NOW, USE_ORDER, read_pending
+from rightseat.stores.visible_rows import is_agent, visible_rows
 
 MAX_NUMBER_DIGITS = 18  # fits the integers of both databases
 VISITED_ROWS = 200  # read at once
-_decode_models = msgspec.json.Decoder(tuple[ModelUsage, ...]).decode
 
 OF_THREAD = runs.c.thread_id == threads.c.id
 LAST_OUTCOME = select(runs.c.outcome).where(OF_THREAD).order_by(runs.c.number.desc()).limit(1).scalar_subquery()
@@ -116,17 +115,19 @@ FILES = (
 HAS_QUESTIONS = exists().where(interrupts.c.thread_id == runs.c.thread_id, interrupts.c.run_id == runs.c.id)
 
 
-def read_models(text: str | None) -> Sequence[ModelUsage]:
-    return _decode_models(text) if text else ()
-
-
 IS_OPEN = interrupts.c.answered_at.is_(None) & or_(interrupts.c.expires_at.is_(None), interrupts.c.expires_at > NOW)
 VISITED_RUN_ROWS = StructRows(RunRecord, RUN_COLUMNS, {"models": read_models})
 VISITED_RUNS = select(*VISITED_RUN_ROWS.columns)
+VOTE = select(feedback.c.value).where(feedback.c.run_id == runs.c.id, feedback.c.owner == runs.c.owner)
 RUN_ROWS = StructRows(
     RunRecord,
-    {**RUN_COLUMNS, "has_questions": HAS_QUESTIONS, "is_waiting": HAS_QUESTIONS.where(IS_OPEN)},
-    {"models": read_models},
+    {
+        **RUN_COLUMNS,
+        "has_questions": HAS_QUESTIONS,
+        "is_waiting": HAS_QUESTIONS.where(IS_OPEN),
+        "feedback": VOTE.scalar_subquery(),
+    },
+    {"models": read_models, "feedback": lambda value: value and read_vote(value)},
 )
 QUESTIONS = select(interrupts).where(IS_OPEN).order_by(interrupts.c.created_at, interrupts.c.position)
 
@@ -167,13 +168,8 @@ def _visible_threads(reader: RecordReader) -> Iterator[ColumnElement[bool]]:
 def _permitted_threads(agents: AgentNames) -> Iterator[ColumnElement[bool]]:
     """Threads in which only these agents took part."""
     if agents is not None:
-        yield _is_agent(threads.c.agent, agents)
-        yield ~exists().where(OF_THREAD, ~_is_agent(runs.c.agent, agents))
-
-
-def _is_agent(column: ColumnElement[str], agents: Sequence[str]) -> ColumnElement[bool]:
-    """As `core.ask.includes_agent`."""
-    return or_(false(), column.in_(agents), *(column.startswith(f"{agent}/", autoescape=True) for agent in agents))
+        yield is_agent(threads.c.agent, agents)
+        yield ~exists().where(OF_THREAD, ~is_agent(runs.c.agent, agents))
 
 
 def count_threads(connection: Connection, wanted: Iterable[ColumnElement[bool]]) -> int:
@@ -231,14 +227,14 @@ def run_conditions(query: RunQuery) -> Iterator[ColumnElement[bool]]:
         (runs.c.owner, query.user),
         (runs.c.flow, query.flow),
     )
+    if query.feedback is not None:
+        voted = select(feedback.c.run_id).where(feedback.c.value == VOTE_VALUES[query.feedback])
+        yield runs.c.id.in_(voted)
     if query.since is not None:
         yield runs.c.created_at >= query.since
     if query.outcome is not None:
         yield runs.c.outcome.is_(None) if query.outcome == "running" else runs.c.outcome == query.outcome
-    reader = query.reader
-    if reader is not None and reader.others is not None:
-        own = and_(runs.c.owner == reader.user, *(() if reader.own is None else (_is_agent(runs.c.agent, reader.own),)))
-        yield or_(own, _is_agent(runs.c.agent, reader.others)) if reader.others else own
+    yield from visible_rows(query.reader, runs.c.owner, runs.c.agent)
 
 
 def find_thread(connection: Connection, id: str) -> ThreadRow | None:

@@ -1,7 +1,7 @@
 """Helpers that all stores share: times as text, names of threads, and the interrupts that a run leaves open."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -75,6 +75,11 @@ def new_messages(known: Iterable[str], messages: Iterable[Message]) -> tuple[Mes
 def may_repeat(ask: Ask, new: Sequence[Message]) -> bool:
     """Whether the ask may be the repeated request of an earlier run: it brings nothing new."""
     return ask.durable and bool(ask.client_run_id) and not ask.answers and not new
+
+
+def reply_ids(messages: Iterable[Message]) -> Iterator[str]:
+    """The ids of the messages that a user can judge."""
+    return (message.id for message in messages if message.role == "assistant")
 
 
 def call_ids(messages: Iterable[Message]) -> set[str]:

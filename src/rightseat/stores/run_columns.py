@@ -4,11 +4,13 @@ To store another field, add it to `RunRecord` (and to `RunEnd`, if the end of th
 column of the same name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from sqlalchemy import Column
 
+from rightseat.core.usage import ModelUsage
 from rightseat.operations.records import RunEnd, RunRecord
 from rightseat.stores.tables import runs
 
@@ -20,12 +22,18 @@ OTHER_NAMES = {
     "code": "error_code",
     "models": "model_usage",
 }
-READ_FROM_INTERRUPTS = ("has_questions", "is_waiting")
+READ_FROM_OTHER_TABLES = ("has_questions", "is_waiting", "feedback")
 
 RUN_COLUMNS: Mapping[str, Column[Any]] = {
     field: runs.c[OTHER_NAMES.get(field, field)]
     for field in RunRecord.__struct_fields__
-    if field not in READ_FROM_INTERRUPTS
+    if field not in READ_FROM_OTHER_TABLES
 }
 BEGIN_COLUMNS = {field: column.name for field, column in RUN_COLUMNS.items() if field not in RunEnd.__struct_fields__}
 END_COLUMNS = {field: RUN_COLUMNS[field] for field in RunEnd.__struct_fields__ if field in RUN_COLUMNS}
+
+_decode_models = msgspec.json.Decoder(tuple[ModelUsage, ...]).decode
+
+
+def read_models(text: str | None) -> Sequence[ModelUsage]:
+    return _decode_models(text) if text else ()

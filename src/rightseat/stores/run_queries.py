@@ -1,6 +1,6 @@
 """The statements that begin and end a run of a thread, as functions of a connection that is inside a transaction."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -245,7 +245,8 @@ def finish(
     if stored.removed:
         _truncate(connection, ask, stored.kept)
     if new := rows.new_messages(stored.ids, sent):
-        _add_messages(connection, ask.thread_id, stored.kept, new)
+        written = dict.fromkeys(rows.reply_ids(run_messages), ask.run_id)
+        _add_messages(connection, ask.thread_id, stored.kept, new, written)
     if ask.answers:
         connection.execute(ANSWER_INTERRUPT, [{**own, "of_interrupt": answer.interrupt_id} for answer in ask.answers])
     if opened := rows.open_interrupts(ask, (*ask.messages, *run_messages), last):
@@ -279,17 +280,23 @@ def _check_epoch(connection: Connection, ask: Ask, epoch: int) -> None:
         raise StaleWriter(ask.run_id, epoch, current)
 
 
-def _add_messages(connection: Connection, thread_id: str, first: int, new: Sequence[Message]) -> None:
+def _add_messages(
+    connection: Connection, thread_id: str, first: int, new: Sequence[Message], written: Mapping[str, str]
+) -> None:
+    """`written` has the run of each message that a run wrote."""
     numbered = list(enumerate(new, first))
-    ADD_MESSAGES.change(connection, *(_message_row(thread_id, position, one) for position, one in numbered))
+    ADD_MESSAGES.change(
+        connection, *(_message_row(thread_id, position, one, written.get(one.id)) for position, one in numbered)
+    )
     texts = ((position, rows.searchable_text(one)) for position, one in numbered)
     found = [{"thread_id": thread_id, "position": position, "text": text} for position, text in texts if text]
     if found:
         ADD_TEXTS.change(connection, *found)
 
 
-def _message_row(thread_id: str, position: int, message: Message) -> dict[str, Any]:
-    return {"thread_id": thread_id, "position": position, "id": message.id, "message": write_json(message)}
+def _message_row(thread_id: str, position: int, message: Message, run_id: str | None) -> dict[str, Any]:
+    row = {"thread_id": thread_id, "position": position, "id": message.id, "message": write_json(message)}
+    return row | {"run_id": run_id}
 
 
 def _interrupt_row(ask: Ask, position: int, pending: Pending) -> dict[str, Any]:
@@ -346,7 +353,7 @@ def append_messages(connection: Connection, ask: Ask, quota: int | None) -> None
         own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "now": rows.now()}
         connection.execute(USE_THREAD, {**own, "first_words": rows.name(new)})
     if new:
-        _add_messages(connection, ask.thread_id, stored.kept, new)
+        _add_messages(connection, ask.thread_id, stored.kept, new, {})
     connection.execute(ADD_APPENDED_BYTES, {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "added": added})
 
 

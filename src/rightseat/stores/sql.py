@@ -31,6 +31,7 @@ from rightseat.parts import StatePath
 from rightseat.stores import (
     audit,
     ended_sessions,
+    feedback,
     file_queries,
     limit_queries,
     process_queries,
@@ -47,6 +48,7 @@ from rightseat.stores.artifacts import SqlArtifacts
 from rightseat.stores.audit import SqlAudit
 from rightseat.stores.databases import Sqlite, connect
 from rightseat.stores.ended_sessions import SqlEndedSessions
+from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.secret_uses import SqlSecretUses
@@ -106,6 +108,7 @@ class SqlThreads:
         self.ended_sessions = SqlEndedSessions(database)
         self.limits = SqlLimits(database)
         self.audit = SqlAudit(database)
+        self.feedback = SqlFeedback(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
@@ -133,6 +136,7 @@ class SqlThreads:
             api_keys=self.api_keys,
             ended_sessions=self.ended_sessions,
             audit=self.audit,
+            feedback=self.feedback,
             pins=self.pins,
             secret_uses=self.secret_uses,
             stops=self.stops,
@@ -183,6 +187,8 @@ class SqlThreads:
         last: RunFinished | RunFailed,
         totals: RunTotals | None = None,
     ) -> None:
+        if ask.transient:
+            return self.feedback.recent.remember(ask, messages, totals)
         epoch = self._epochs.get(ask.run_id)
         if epoch is None:
             return
@@ -350,6 +356,7 @@ class SqlThreads:
             await self._delete_before(audit.expire, timedelta(days=self._audit_retention_days))
         if self._retention_days is None:
             return
+        await self._delete_before(feedback.expire, timedelta(days=self._retention_days))
         before, threads = rows.now(ago=timedelta(days=self._retention_days)), 0
         while (found := await self._database.write(thread_queries.expire, before, DELETE_BATCH_THREADS))[0]:
             threads += found[0]

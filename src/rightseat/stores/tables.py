@@ -30,6 +30,7 @@ UNFINISHED = text("outcome IS NULL")
 APPENDED = text("appended_bytes IS NOT NULL")
 WITHOUT_THREAD = text("thread_id IS NULL")
 OPEN = text("answered_at IS NULL")
+OF_RUN = text("run_id IS NOT NULL")
 Number = BigInteger().with_variant(Integer, "sqlite")
 
 threads = Table(
@@ -58,7 +59,10 @@ messages = Table(
     Column("position", Integer, primary_key=True),
     Column("id", Text, nullable=False),
     Column("message", Text, nullable=False),
+    Column("run_id", Text),
+    Index("ix_messages_id", "id", postgresql_where=OF_RUN, sqlite_where=OF_RUN),
 )
+"""`run_id` is the run that wrote the message; those of users, and those stored by an earlier version, have none."""
 
 message_texts = Table(
     "message_texts",
@@ -142,6 +146,33 @@ files = Table(
     Index("ix_files_without_thread", "created_at", postgresql_where=WITHOUT_THREAD, sqlite_where=WITHOUT_THREAD),
 )
 """Files of transient runs have no `thread_id`."""
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("answer_key", Text, nullable=False),
+    Column("run_id", Text),
+    Column("thread_id", Text, ForeignKey("threads.id", ondelete="CASCADE")),
+    Column("message_id", Text),
+    Column("agent", Text),
+    Column("model", Text),
+    Column("face", Text, nullable=False),
+    Column("value", Integer, nullable=False),
+    Column("comment", Text),
+    Column("tags", Text, nullable=False),
+    Column("trace_id", Text),
+    Column("question", Text),
+    Column("answer_text", Text),
+    Column("created_at", Text, nullable=False),
+    Column("updated_at", Text, nullable=False),
+    Index("ix_feedback_owner_answer_key", "owner", "answer_key", unique=True),
+    Index("ix_feedback_created_at", "created_at", "id"),
+    Index("ix_feedback_run_id", "run_id"),
+    Index("ix_feedback_thread_id", "thread_id"),
+)
+"""`value` is 1 or -1, `tags` a JSON array. Without a `thread_id` the run is not stored."""
 
 mcp_pins = Table(
     "mcp_pins",

@@ -24,6 +24,7 @@ from rightseat.faces.openbb.prompt.files import FileService
 from rightseat.faces.openbb.request.types import Query, TextMessage
 from rightseat.faces.openbb.session import Session
 from rightseat.logs.memory import MemoryLog
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedResponse
 
@@ -52,9 +53,10 @@ def app(
     if agent is None:
         assert model is not None
         agent = Loop(model, [sessions], approval=approval)
-    runtime = Runtime({"default": agent}, log=MemoryLog(), threads=MemoryThreads(), engine=LocalEngine())
-    part = ConfiguredPart("faces", "openbb", openbb, chosen)
-    return application(Assembly(runtime, [part], face_toolboxes={0: sessions}), Server())
+    threads = MemoryThreads()
+    runtime = Runtime({"default": agent}, log=MemoryLog(), threads=threads, engine=LocalEngine())
+    part, feedback = ConfiguredPart("faces", "openbb", openbb, chosen), OwnFeedback(runtime, threads.feedback)
+    return application(Assembly(runtime, [part], face_toolboxes={0: sessions}, feedback=feedback), Server())
 
 
 def session_of(**fields: Any) -> Session:

@@ -669,8 +669,9 @@ async def test_feedback_is_kept(serve: Serve, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "said.jsonl").read_text())["trace_id"] == "chat-1"
 
 
-async def test_without_a_feedback_file_no_feedback_is_requested(serve: Serve) -> None:
-    async with serve(app(ScriptedModel([]), feedback_file=None)) as url, httpx2.AsyncClient(base_url=url) as client:
+@pytest.mark.parametrize("options", [{"feedback": False}, {"feedback_file": None}])
+async def test_feedback_that_is_disabled_is_not_requested(serve: Serve, options: dict[str, Any]) -> None:
+    async with serve(app(ScriptedModel([]), **options)) as url, httpx2.AsyncClient(base_url=url) as client:
         agents = (await client.get("/agents.json")).json()
         answer = await client.post("/v1/feedback", json={"vote": "up"})
 

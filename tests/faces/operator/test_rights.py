@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from rightseat.core.ask import Ask, Principal
+from rightseat.operations.feedback import Judgement
 from tests.access.examples import OPERATOR
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CHANGING, CONFIGURATION, Server, Stream, deleted, serving
@@ -386,6 +387,9 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "GET runs/{run}": ("runs/RUN", None, [404, 200, 200, 404, 404, 404]),
     "GET runs/{run}/entries": ("runs/RUN/entries", None, [404, 403, 200, 404, 404, 404]),
     "POST runs/{run}/stop": ("runs/RUN/stop", None, [404, 403, 403, 200, 404, 404]),
+    "GET feedback": ("feedback?owner=bob", None, [403, 403, 200, 403, 403, 200]),
+    "GET feedback/counts": ("feedback/counts?owner=bob", None, [403, 200, 200, 403, 403, 200]),
+    "POST feedback": ("feedback", {"value": "up"}, [404] * 6),
     "GET files/{file}": ("files/FILE", None, [404, 404, 200, 404, 404, 404]),
     "GET approvals": ("approvals?owner=bob", None, [403, 403, 403, 200, 403, 200]),
     "POST approvals/{interrupt:path}": ("approvals/QUESTION", ANSWER, [404, 403, 403, 202, 404, 404]),
@@ -413,7 +417,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "GET live": ("live?thread=t1", None, [200] * 6),
 }
 SHOWN = {("GET threads", "read"), ("GET threads/{thread:path}", "read"), ("GET runs/{run}/entries", "read")}
-SHOWN |= {("GET files/{file}", "read"), ("GET approvals", "act")}
+SHOWN |= {("GET files/{file}", "read"), ("GET approvals", "act"), ("GET feedback", "read")}
 """Where Bob's words are in the response; nowhere else. The stream has a test of its own."""
 
 
@@ -429,6 +433,9 @@ async def test_a_route_needs_its_right(serve: Serve, grant: str) -> None:
         artifacts = server.assembly.runtime.artifacts
         assert artifacts is not None
         file = await artifacts.put(ask, "report.txt", "text/plain", SECRET.encode())
+        feedback = server.assembly.feedback
+        assert feedback is not None
+        await feedback.give(Principal("bob"), run, Judgement("down", SECRET), "operator")
         gina, found, shown = User(server, "given"), dict[str, int](), set[tuple[str, str]]()
         for route, (address, body, _) in EXPECTED.items():
             path = address.replace("RUN", run).replace("QUESTION", question).replace("FILE", file)
@@ -437,7 +444,8 @@ async def test_a_route_needs_its_right(serve: Serve, grant: str) -> None:
                     found[route] = 200
                 continue
             method = route.partition(" ")[0]
-            answer = await (gina.get(path) if method == "GET" else gina.change(method, path, body))
+            sent = body | {"id": run} if route == "POST feedback" else body
+            answer = await (gina.get(path) if method == "GET" else gina.change(method, path, sent))
             found[route] = answer.status_code
             if SECRET in answer.text:
                 shown.add((route, grant))

@@ -16,6 +16,8 @@ from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.files import make_file_handler
 from rightseat.faces._shared.responses import read_body, repair_surrogates
 from rightseat.faces.ai_sdk.chats import ChatOperations
+from rightseat.faces.ai_sdk.feedback import ReplyFeedback
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import AgentName
 
 logger = logging.getLogger(__name__)
@@ -37,7 +39,7 @@ class Options(BaseModel):
     """Seconds without data before a stream sends a keep-alive comment, so that proxies keep it open."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFeedback | None = None) -> APIRouter:
     router = APIRouter()
     path = options.path.rstrip("/")
     max_bytes = int(options.max_body_mb * 2**20)
@@ -54,6 +56,10 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     router.add_route(
         f"{path}/files/{{file}}", auth.protect(make_file_handler(runtime, refuse), refuse), methods=["GET"]
     )
+    if feedback is not None:
+        votes = ReplyFeedback(runtime, feedback)
+        add("/feedback", "POST", votes.store)
+        add("/feedback", "GET", votes.list)
     add("/{chat:path}/stream", "GET", chats.resume)
     add("/{chat:path}/stop", "POST", chats.stop)
     add("/{chat:path}", "GET", chats.load)

@@ -9,6 +9,7 @@ from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Ask, Context, Principal
 from rightseat.core.errors import RightseatError, RunNotFound, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
+from rightseat.core.ids import new_id
 from rightseat.core.log import Entry, Position
 from rightseat.core.messages import Message, truncate_messages
 from rightseat.core.runtime import Runtime
@@ -21,7 +22,7 @@ from rightseat.faces._shared.run_response import RunResponse
 from rightseat.faces.ai_sdk.decoder import decode_chat, read_tools
 from rightseat.faces.ai_sdk.encoder import UIStreamEncoder
 from rightseat.faces.ai_sdk.history import write_reply_parts, write_ui_messages
-from rightseat.faces.ai_sdk.reply import MessageGroup, find_reply_id, group_messages
+from rightseat.faces.ai_sdk.reply import MessageGroup, find_reply_id, group_messages, run_of_reply
 from rightseat.faces.ai_sdk.retraction import drop_retracted
 from rightseat.faces.ai_sdk.turn import plan_turn
 from rightseat.turns import take_turn
@@ -76,6 +77,7 @@ class ChatOperations:
             messages=turn.messages,
             agent=self._agent,
             thread_id=chat.id,
+            run_id=new_id("run") if turn.is_continued else run_of_reply(turn.reply_id),
             principal=principal,
             tools=read_tools(chat.tools),
             context=(Context("Instructions of the page", chat.system),) if chat.system else (),

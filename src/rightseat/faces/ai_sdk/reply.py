@@ -7,6 +7,7 @@ known before the first of them, so the question stores it.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Message, Result
 from rightseat.core.types import JsonValue
 from rightseat.faces.ai_sdk.decoder import EXTRA_KEY
@@ -25,6 +26,15 @@ class MessageGroup:
         parts = [part for message in self.messages for part in message.parts]
         returned = {part.call_id for part in parts if isinstance(part, Result)}
         return {part.id: part for part in parts if isinstance(part, Call) and part.id not in returned}
+
+
+def new_reply_id() -> str:
+    return new_id("msg")
+
+
+def run_of_reply(id: str) -> str:
+    """The id of the run that begins the reply with this id, so that nothing has to store which run that is."""
+    return f"run_{id.removeprefix('msg_')}"
 
 
 def group_messages(messages: Iterable[Message]) -> list[MessageGroup]:

@@ -14,7 +14,6 @@ import msgspec
 from rightseat.core.approvals import APPROVAL
 from rightseat.core.ask import Answer
 from rightseat.core.errors import BadRequest, RightseatError
-from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Message, Result
 from rightseat.core.threads import Pending, Thread
 from rightseat.core.types import JsonValue
@@ -27,7 +26,7 @@ from rightseat.faces.ai_sdk.decoder import (
     read_assistant_text,
     read_user_message,
 )
-from rightseat.faces.ai_sdk.reply import MessageGroup, find_reply_id, group_messages
+from rightseat.faces.ai_sdk.reply import MessageGroup, find_reply_id, group_messages, new_reply_id
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +50,8 @@ class Turn:
     reply: MessageGroup | None = None
     truncate_at: str | None = None
     answers: tuple[Answer, ...] = ()
+    is_continued: bool = False
+    """The reply has a run already."""
 
 
 def plan_turn(chat: UIChatBody, thread: Thread | None, pending: Sequence[Pending]) -> Turn:
@@ -76,13 +77,15 @@ def plan_turn(chat: UIChatBody, thread: Thread | None, pending: Sequence[Pending
     answers = read_answers(chat, replied, pending if len(kept) == len(groups) else ())
     if not new and not results and not answers:
         raise NothingToAnswer("There is nothing to continue: the question was answered already, or it expired.")
-    reply_id = open_reply if open_reply and not new else new_id("msg")
+    is_continued = open_reply is not None and not new
+    reply_id = open_reply if open_reply is not None and is_continued else new_reply_id()
     return Turn(
         messages=(*(one for group in kept for one in group.messages), *results, *read_questions(new, reply_id)),
         reply_id=reply_id,
         reply=groups[-1] if groups[-1].is_reply and not new else None,
         truncate_at=groups[len(kept)].messages[0].id if len(kept) < len(groups) else None,
         answers=answers,
+        is_continued=is_continued,
     )
 
 
@@ -95,7 +98,7 @@ def begin_thread(listed: Sequence[UIMessage]) -> Turn:
     """The server does not have this chat: the texts of the client's list become the thread."""
     if listed[-1].role != "user":
         raise NothingToAnswer("This chat is not stored on the server, so its last message cannot be continued.")
-    reply_id = new_id("msg")
+    reply_id = new_reply_id()
     earlier = [
         read_assistant_text(one) if one.role == "assistant" else read_user_message(one)
         for one in listed[:-1]

@@ -17,6 +17,7 @@ from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.transcription import Options as Transcription
 from rightseat.faces._shared.responses import check_depth, json_response, read_body, repair_surrogates
 from rightseat.faces.copilotkit.current.app import OperationHandler
+from rightseat.faces.copilotkit.current.feedback import FeedbackOperations
 from rightseat.faces.copilotkit.current.routing import Envelope, Routes
 from rightseat.faces.copilotkit.current.runs import RunOperations
 from rightseat.faces.copilotkit.current.threads import ThreadOperations
@@ -25,6 +26,7 @@ from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.context import SchemaContext
 from rightseat.faces.copilotkit.graphql.loader import GraphQLLoader
 from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_threads import OwnThreads
 from rightseat.parts import AgentName
 
@@ -56,11 +58,17 @@ class Options(BaseModel):
     """The server that transcribes recordings. Unset: clients show no microphone."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_threads: OwnThreads | None = None) -> APIRouter:
+def routes(
+    runtime: Runtime,
+    options: Options,
+    auth: RouteAuth,
+    own_threads: OwnThreads | None = None,
+    feedback: OwnFeedback | None = None,
+) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
     graphql = GraphQLLoader(lambda: build_graphql(runtime, options, auth))
-    current = OperationHandler(operations(runtime, options, auth, own_threads), max_bytes)
+    current = OperationHandler(operations(runtime, options, auth, own_threads, feedback), max_bytes)
 
     async def post(request: Request, principal: Principal) -> Response:
         try:
@@ -120,7 +128,13 @@ def build_graphql(runtime: Runtime, options: Options, auth: RouteAuth) -> "Graph
     return graphql
 
 
-def operations(runtime: Runtime, options: Options, auth: RouteAuth, own_threads: OwnThreads | None = None) -> Routes:
+def operations(
+    runtime: Runtime,
+    options: Options,
+    auth: RouteAuth,
+    own_threads: OwnThreads | None = None,
+    feedback: OwnFeedback | None = None,
+) -> Routes:
     runs = RunOperations(
         runtime,
         options.agents,
@@ -137,6 +151,7 @@ def operations(runtime: Runtime, options: Options, auth: RouteAuth, own_threads:
         **runs.routes(),
         **threads.routes(),
         **TranscriptionOperations(options.transcription, runtime).routes(),
+        **(FeedbackOperations(feedback).routes() if feedback is not None else {}),
     }
 
 

@@ -24,8 +24,10 @@ from rightseat.faces._shared.responses import json_response, read_body
 from rightseat.faces.openai.chat import Chat
 from rightseat.faces.openai.embeddings import Embeddings
 from rightseat.faces.openai.errors import ErrorResponse, explain_path, refuse
+from rightseat.faces.openai.feedback import ResponseFeedback
 from rightseat.faces.openai.responses.routes import response_routes
 from rightseat.faces.openai.transcriptions import Transcriptions
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
@@ -60,7 +62,13 @@ class Options(BaseModel):
     waits this long for its first data: a failure within this time is an HTTP status."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth, fingerprint: str = "") -> APIRouter:
+def routes(
+    runtime: Runtime,
+    options: Options,
+    auth: RouteAuth,
+    fingerprint: str = "",
+    feedback: OwnFeedback | None = None,
+) -> APIRouter:
     router = APIRouter()
     since = int(time.time())
     names, max_bytes = ModelNames(runtime, options.models, auth, fingerprint), int(options.max_body_mb * 2**20)
@@ -102,6 +110,10 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, fingerprint: str
     )
     for (method, path), endpoint in responses.items():
         add(path, method, endpoint)
+    if feedback is not None:
+        votes = ResponseFeedback(feedback)
+        add("/feedback", "POST", votes.store)
+        add("/feedback", "GET", votes.list)
     add("/embeddings", "POST", Embeddings(runtime, names).embed)
     transcriptions = Transcriptions(options.transcription, runtime)
     add("/audio/transcriptions", "POST", transcriptions.transcribe, forms=True)

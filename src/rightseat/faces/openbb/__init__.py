@@ -28,12 +28,13 @@ from rightseat.faces.openbb.endpoints import (
     QueryEndpoint,
     error_response,
 )
-from rightseat.faces.openbb.feedback import Feedback
+from rightseat.faces.openbb.feedback_file import FeedbackFile
 from rightseat.faces.openbb.prompt.files import FileService
 from rightseat.faces.openbb.query import QueryHandler, QueryLimits
 from rightseat.faces.openbb.request.state import StateSigner
 from rightseat.faces.openbb.toolbox import SessionToolbox
 from rightseat.installation import install_command
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import AgentName, StatePath
 
 logger = logging.getLogger(__name__)
@@ -76,8 +77,14 @@ class Options(BaseModel):
     """Hosts or ranges (`10.0.0.0/8`) of private networks from which files and pages may be fetched."""
     keep_alive: float = Field(default=15.0, gt=0)
     """Seconds without an event after which a response sends a keep-alive comment, so that proxies do not close it."""
-    feedback_file: StatePath | None = Path("openbb-feedback.jsonl")
-    """The file that stores user feedback, one JSON object per line. `null`: feedback is disabled in Workspace."""
+    feedback: bool = True
+    """Whether Workspace offers thumbs up and down. The votes are stored beside the threads."""
+    feedback_file: StatePath | None = Field(
+        default=Path("openbb-feedback.jsonl"),
+        deprecated="votes are stored beside the threads, and `rightseat feedback` prints them. To disable them, use "
+        "`feedback: false` instead.",
+    )
+    """A file to which votes are appended too, one JSON object per line. `null`: feedback is disabled in Workspace."""
     key_file: StatePath = Path("openbb.key")
     """The file of the key that signs the state carried by the browser. It is created if missing."""
     secret: SecretStr | None = Field(default=None, min_length=16)
@@ -88,8 +95,21 @@ def toolbox(options: Options) -> SessionToolbox:
     return SessionToolbox()
 
 
-def user_records(options: Options) -> Feedback | None:
-    return Feedback(options.feedback_file) if options.feedback_file else None
+def user_records(options: Options) -> FeedbackFile | None:
+    """Also for the file of an earlier version, to which nothing is appended any more."""
+    path = find_feedback_path(options)
+    return FeedbackFile(path) if path else None
+
+
+def find_feedback_path(options: Options) -> Path | None:
+    """`feedback_file` without the warning, which is for those who set it."""
+    path: Path | None = vars(options)["feedback_file"]
+    return path
+
+
+def find_appended_file(options: Options) -> FeedbackFile | None:
+    path = find_feedback_path(options) if "feedback_file" in options.model_fields_set else None
+    return FeedbackFile(path) if path else None
 
 
 def allowed_origins(options: Options) -> AllowedOrigins:
@@ -98,12 +118,19 @@ def allowed_origins(options: Options) -> AllowedOrigins:
     return AllowedOrigins(options.origins, exposed_headers=EXPOSED_HEADERS)
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth, sessions: SessionToolbox) -> APIRouter:
+def routes(
+    runtime: Runtime,
+    options: Options,
+    auth: RouteAuth,
+    sessions: SessionToolbox,
+    feedback: OwnFeedback | None = None,
+) -> APIRouter:
     warn_about_missing_readers()
     offers = read_offers(runtime, options)
     base, first = options.path.rstrip("/"), main_agent(offers, options.agent)
     paths = {name: f"{base}/v1/query" if name == first else f"{base}/v1/query/{quote(name)}" for name in offers}
-    feedback = f"{base}/v1/feedback" if options.feedback_file else None
+    has_feedback = options.feedback and find_feedback_path(options) is not None and feedback is not None
+    feedback_path = f"{base}/v1/feedback" if has_feedback else None
     listed_agents = [
         ListedAgent(name, offer, getattr(runtime.agents[name], "description", ""), paths[name])
         for name, offer in offers.items()
@@ -113,18 +140,15 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, sessions: Sessio
     router = APIRouter()
     router.add_route(
         f"{base}/agents.json",
-        auth.protect(AgentsEndpoint(listed_agents, auth, feedback), error_response),
+        auth.protect(AgentsEndpoint(listed_agents, auth, feedback_path), error_response),
         methods=["GET"],
     )
     router.add_route(
         f"{base}/copilots.json", auth.protect(CopilotsEndpoint(listed_agents, auth), error_response), methods=["GET"]
     )
-    if options.feedback_file:
-        router.add_route(
-            f"{base}/v1/feedback",
-            auth.protect(FeedbackEndpoint(Feedback(options.feedback_file)), error_response),
-            methods=["POST"],
-        )
+    if feedback_path is not None and feedback is not None:
+        votes = FeedbackEndpoint(feedback, find_appended_file(options))
+        router.add_route(feedback_path, auth.protect(votes, error_response), methods=["POST"])
     router.add_route(
         f"{base}/files/{{file}}",
         auth.protect(make_file_handler(runtime, error_response), error_response),

@@ -15,11 +15,13 @@ from rightseat.faces._shared.artifact_links import files_url
 from rightseat.faces._shared.base_url import base_path, base_url
 from rightseat.faces._shared.responses import BodyTooLarge, json_response, read_body
 from rightseat.faces.openbb.descriptors import Offer, write_agent, write_copilot
-from rightseat.faces.openbb.feedback import Feedback
+from rightseat.faces.openbb.feedback import store_vote
+from rightseat.faces.openbb.feedback_file import FeedbackFile
 from rightseat.faces.openbb.query import QueryHandler
 from rightseat.faces.openbb.request import parser
 from rightseat.faces.openbb.request.types import ProtocolVersion
 from rightseat.faces.openbb.response.events import chunk, event_response
+from rightseat.operations.own_feedback import OwnFeedback
 
 logger = logging.getLogger(__name__)
 
@@ -144,15 +146,16 @@ class NamedAgentEndpoint:
 
 
 class FeedbackEndpoint:
-    """The endpoint for user feedback."""
+    """The endpoint for user feedback. With a `file` it is appended there too."""
 
-    def __init__(self, feedback: Feedback) -> None:
+    def __init__(self, feedback: OwnFeedback, file: FeedbackFile | None) -> None:
         self._feedback = feedback
+        self._file = file
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
         try:
             body = await read_body(request, MAX_FEEDBACK_BYTES)
-            await self._feedback.append(body, request.headers.get(TRACE_HEADER), principal.id)
+            await store_vote(self._feedback, self._file, principal, body, request.headers.get(TRACE_HEADER))
         except ClientDisconnect:
             return Response()
         except RightseatError as error:

@@ -1,138 +1,127 @@
-"""Stores user feedback from Workspace (thumbs up and down), one JSON object per line.
+"""Reads the votes of Workspace, and finds the answers that they are about.
 
-A full file (`MAX_FILE_BYTES`) is renamed to `….jsonl.1` and replaces the previous one, so disk use is bounded.
+Workspace sends the text of the answer and its own id of the chat, not an id of the answer. Its runs are not stored, so
+that the vote keeps the question and the text.
 """
 
-import asyncio
+import hashlib
 import logging
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
+from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest
-from rightseat.core.types import JSON_ERRORS, JsonValue
-from rightseat.faces._shared.responses import encode, repair_surrogates
-from rightseat.parts import private_file, private_folder
-
-if sys.platform != "win32":
-    import fcntl
+from rightseat.core.types import JSON_ERRORS
+from rightseat.faces._shared.responses import repair_surrogates
+from rightseat.faces.openbb.feedback_file import FIELDS, FeedbackFile, as_text
+from rightseat.operations.feedback import MAX_COMMENT_CHARS, MAX_QUOTE_CHARS, JudgedAnswer, Judgement, Vote
+from rightseat.operations.own_feedback import OwnFeedback
+from rightseat.text import truncate
 
 logger = logging.getLogger(__name__)
 
-MAX_FILE_BYTES = 16 * 2**20
-MAX_TEXT_CHARS = 20_000
-"""Characters of one text. Longer texts are truncated, and `cut` names them."""
-FIELDS = ("vote", "tags", "user_comment", "ai_response", "user_prompt", "trace_id")
+MAX_TRACE_CHARS = 512
+VOTES: dict[str, Vote] = {"up": "up", "1": "up", "true": "up", "down": "down", "-1": "down", "false": "down"}
 
 _decode = msgspec.json.Decoder().decode
 
 
-class Feedback:
-    name = "feedback"
+class WorkspaceVote(NamedTuple):
+    """`fields` are those of the body that Workspace is known to send."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = asyncio.Lock()
-
-    async def append(self, body: bytes, trace_id: str | None = None, user: str | None = None) -> None:
-        """Raise `BadRequest` if the body is not feedback."""
-        line = encode(parse_feedback(body, trace_id) | ({"user": user} if user is not None else {})) + b"\n"
-        async with self._lock:
-            await asyncio.to_thread(self._append, line)
-
-    async def read_user(self, user: str) -> Sequence[JsonValue]:
-        return await asyncio.to_thread(self._read_user, user)
-
-    async def forget_user(self, user: str) -> int:
-        return await asyncio.to_thread(self._forget_user, user)
-
-    def _append(self, line: bytes) -> None:
-        private_folder(self._path.parent)
-        with locked(self._path):
-            if self._path.exists() and self._path.stat().st_size + len(line) > MAX_FILE_BYTES:
-                self._path.replace(self._rotated_path)
-                logger.warning(
-                    "%s was full and is now %s; the previous %s was deleted",
-                    self._path,
-                    self._rotated_path.name,
-                    self._rotated_path.name,
-                )
-            private_file(self._path)
-            with self._path.open("ab") as file:
-                file.write(line)
-
-    def _read_user(self, user: str) -> list[JsonValue]:
-        return [_decode(line) for file in self._files() for line in read_lines(file) if belongs_to(line, user)]
-
-    def _forget_user(self, user: str) -> int:
-        files = self._files()
-        return sum(self._rewrite_without(file, user) for file in files) if files else 0
-
-    def _rewrite_without(self, file: Path, user: str) -> int:
-        with locked(self._path):
-            found = read_lines(file)
-            kept = [line for line in found if not belongs_to(line, user)]
-            if len(kept) < len(found):
-                fresh = file.with_name(f"{file.name}.{os.getpid()}")
-                private_file(fresh)
-                fresh.write_bytes(b"".join(line + b"\n" for line in kept))
-                fresh.replace(file)
-        return len(found) - len(kept)
-
-    @property
-    def _rotated_path(self) -> Path:
-        return self._path.with_name(f"{self._path.name}.1")
-
-    def _files(self) -> list[Path]:
-        return [file for file in (self._rotated_path, self._path) if file.exists()]
+    judgement: Judgement
+    trace_id: str | None
+    question: str | None
+    text: str | None
+    fields: Mapping[str, Any]
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Serialise appends and rewrites of the file among all processes that share its folder."""
-    lock = path.with_name(f"{path.name}.lock")
-    private_file(lock)
-    with lock.open("rb") as file:
-        if sys.platform != "win32":
-            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
-        yield
+async def store_vote(
+    feedback: OwnFeedback, file: FeedbackFile | None, principal: Principal, body: bytes, trace_id: str | None
+) -> None:
+    """`trace_id` is that of the header. Raises `BadRequest` and `GuardDenied`."""
+    vote = parse_vote(body, trace_id)
+    row = await feedback.judge(principal, await find_answer(feedback, principal, vote), vote.judgement, "openbb")
+    if file is not None:
+        await file.append(vote.fields, trace_id, principal.id, row.id if row else None)
 
 
-def read_lines(file: Path) -> list[bytes]:
-    return file.read_bytes().splitlines()
+async def find_answer(feedback: OwnFeedback, principal: Principal, vote: WorkspaceVote) -> JudgedAnswer:
+    """A later vote on the same answer has the same key, also when the server no longer remembers the run."""
+    found = await feedback.find_quoted(principal, vote.trace_id or "", vote.text or "")
+    quoted = JudgedAnswer(
+        key=digest_answer(vote),
+        owner=principal.id,
+        trace_id=vote.trace_id,
+        question=truncate_quote(vote.question),
+        text=truncate_quote(vote.text),
+    )
+    if found is None:
+        return quoted
+    return msgspec.structs.replace(quoted, run=found.run, agent=found.agent, model=found.model)
 
 
-def belongs_to(line: bytes, user: str) -> bool:
+def digest_answer(vote: WorkspaceVote) -> str:
+    """Answers with the same text in the same chat are one."""
+    parts = (vote.trace_id or "", vote.text or vote.question or "")
+    return f"answer_{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"
+
+
+def parse_vote(body: bytes, trace_id: str | None) -> WorkspaceVote:
+    """Raises `BadRequest`."""
     try:
-        kept = _decode(line)
-    except JSON_ERRORS:
-        return False
-    return isinstance(kept, dict) and kept.get("user") == user
-
-
-def parse_feedback(body: bytes, trace_id: str | None) -> dict[str, Any]:
-    """Return the line to store. Missing fields stay missing; unknown fields are dropped and logged."""
-    try:
-        body_fields = _decode(repair_surrogates(body))
+        fields = _decode(repair_surrogates(body))
     except JSON_ERRORS as error:
         raise BadRequest(f"The body is not valid JSON ({error}). Send a JSON object with `vote`.") from error
-    if not isinstance(body_fields, dict) or not any(key in body_fields for key in FIELDS):
+    if not isinstance(fields, dict) or "vote" not in fields:
         raise BadRequest(f"The body is not feedback. Send a JSON object with {', '.join(FIELDS)}.")
-    if unknown := sorted(str(key) for key in body_fields.keys() - set(FIELDS)):
+    if unknown := sorted(str(key) for key in fields.keys() - set(FIELDS)):
         logger.info("ignored unknown feedback fields: %s", ", ".join(unknown)[:200])
-    line: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")}
-    line |= {key: body_fields[key] for key in FIELDS if body_fields.get(key) is not None}
-    line.setdefault("trace_id", trace_id)
-    cut = [key for key, value in line.items() if len(as_text(value)) > MAX_TEXT_CHARS]
-    line |= {key: as_text(line[key])[:MAX_TEXT_CHARS] for key in cut}
-    return line | ({"cut": cut} if cut else {})
+    known = {key: fields[key] for key in FIELDS if fields.get(key) is not None}
+    return WorkspaceVote(
+        Judgement(read_value(fields["vote"]), read_comment(known.get("user_comment")), read_tags(known.get("tags"))),
+        read_text(known.get("trace_id", trace_id), MAX_TRACE_CHARS),
+        read_text(known.get("user_prompt"), None),
+        read_text(known.get("ai_response"), None),
+        known,
+    )
 
 
-def as_text(value: Any) -> str:
-    return value if isinstance(value, str) else encode(value).decode()
+def read_value(value: Any) -> Vote | None:
+    """Null withdraws the vote. Raises `BadRequest`."""
+    if value is None:
+        return None
+    vote = VOTES.get(as_text(value).lower())
+    if vote is None:
+        raise BadRequest(f"`vote` is {as_text(value)[:20]!r}; it must be `up`, `down` or null.")
+    return vote
+
+
+def read_comment(value: Any) -> str | None:
+    """Workspace would not show an error, so a long comment is truncated."""
+    text = read_text(value, None)
+    if text is not None and len(text) > MAX_COMMENT_CHARS:
+        logger.warning("truncated a comment of %d characters from Workspace to %d", len(text), MAX_COMMENT_CHARS)
+        return truncate(text, MAX_COMMENT_CHARS)
+    return text
+
+
+def read_tags(value: Any) -> tuple[str, ...]:
+    """Raises `BadRequest`."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(tag, str) for tag in value):
+        raise BadRequest("`tags` must be a list of texts.")
+    return tuple(value)
+
+
+def read_text(value: Any, max_chars: int | None) -> str | None:
+    if value is None:
+        return None
+    return as_text(value).replace("\0", "")[:max_chars] or None
+
+
+def truncate_quote(text: str | None) -> str | None:
+    return text if text is None else truncate(text, MAX_QUOTE_CHARS)

@@ -27,6 +27,7 @@ from rightseat.faces.operator.access import AccessRoutes
 from rightseat.faces.operator.approvals import ApprovalRoutes
 from rightseat.faces.operator.audit_trail import AuditRoute
 from rightseat.faces.operator.connect import ConnectRoutes
+from rightseat.faces.operator.feedback import FeedbackRoutes
 from rightseat.faces.operator.flows import FlowRoutes
 from rightseat.faces.operator.health import HealthRoute
 from rightseat.faces.operator.live import LiveRoute
@@ -40,6 +41,7 @@ from rightseat.faces.operator.threads import ThreadRoutes
 from rightseat.faces.operator.usage_sums import UsageRoutes
 from rightseat.health.own_server import OwnServer
 from rightseat.limits.meter_context import Metering
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.rights import Operator
 from rightseat.operations.service import Operations
 from rightseat.parts import StatePath
@@ -81,6 +83,7 @@ def routes(
     operations: Operations,
     own_server: OwnServer | None = None,
     metering: Metering | None = None,
+    feedback: OwnFeedback | None = None,
 ) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
@@ -96,6 +99,7 @@ def routes(
         **ThreadRoutes(runtime, operations).routes(),
         **ApprovalRoutes(runtime, operations).routes(),
         **AuditRoute(operations).routes(),
+        **FeedbackRoutes(operations, feedback).routes(),
         **FlowRoutes(runtime, auth).routes(),
         **ConnectRoutes(runtime.agents, runtime.faces, auth, options.path).routes(),
         **HealthRoute(own_server, runtime.admission).routes(),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from rightseat.core.errors import BadRequest
 from rightseat.faces._shared.responses import read_number
 from rightseat.faces.operator.requests import OperatorRequest
+from rightseat.operations.feedback import VOTES, FeedbackQuery, Vote
 from rightseat.operations.records import RunQuery, ThreadQuery
 
 MAX_ROWS = 200  # in one page
@@ -42,15 +43,46 @@ def read_run_query(request: OperatorRequest) -> RunQuery:
         agent=query.get("agent"),
         outcome=read_choice(query, "outcome", STATES),
         flow=query.get("flow"),
+        feedback=read_vote(query, "feedback"),
         since=read_time(query, "since"),
         after=query.get("after"),
         limit=read_limit(query),
     )
 
 
+def read_feedback_query(request: OperatorRequest) -> FeedbackQuery:
+    """Raises `BadRequest`."""
+    query = request.http.query_params
+    return FeedbackQuery(
+        owner=read_owner(request),
+        thread=read_text(query, "thread"),
+        run=read_text(query, "run"),
+        value=read_vote(query, "value"),
+        agent=read_text(query, "agent"),
+        model=read_text(query, "model"),
+        through=read_text(query, "through"),
+        tag=read_text(query, "tag"),
+        since=read_time(query, "since"),
+        after=query.get("after"),
+        limit=read_limit(query),
+    )
+
+
+def read_vote(query: Mapping[str, str], name: str) -> Vote | None:
+    """Raises `BadRequest`."""
+    value = read_choice(query, name, VOTES)
+    return next((vote for vote in VOTES if vote == value), None)
+
+
+def read_text(query: Mapping[str, str], name: str) -> str | None:
+    """No database stores a NUL character."""
+    value = query.get(name)
+    return value if value is None else value.replace("\0", "\ufffd")
+
+
 def read_owner(request: OperatorRequest) -> str | None:
     """The user whose data is wanted; None for that of all users. By default it is the one who asks."""
-    owner = request.http.query_params.get("owner", request.principal.id)
+    owner = read_text(request.http.query_params, "owner") or request.principal.id
     return None if owner == EVERYONE else owner
 
 

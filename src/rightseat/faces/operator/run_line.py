@@ -30,7 +30,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     `outcome` is `running` until the run ends. `through` is the face that received the request, `flow` the flow that
     ran. `milliseconds` is the duration. `waited` is the time in milliseconds between the question of an
     earlier run and this run, which answers it. `kept` is false for a run that is not stored. `downgraded` has the model
-    that a limit made answer, and the limit; only a single run has it, not those of lists.
+    that a limit made answer, and the limit; only a single run has it, not those of lists. `feedback` is the vote of the
+    run's user, `up` or `down`.
     """
 
     id: str
@@ -50,6 +51,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     error: RunError | None = None
     kept: bool = True
     downgraded: DowngradedRun | None = None
+    feedback: str | None = None
 
 
 class StartedRun(msgspec.Struct, frozen=True):
@@ -88,6 +90,7 @@ def build_run_line(
         cost=prices.cost(run.models),
         error=build_run_error(run.code, failure),
         kept=is_kept,
+        feedback=run.feedback,
     )
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.errors import BadRequest
-from rightseat.faces.openbb import feedback
-from rightseat.faces.openbb.feedback import Feedback
+from rightseat.faces.openbb import feedback_file
+from rightseat.faces.openbb.feedback_file import FeedbackFile
 
 SAID = {
     "vote": "up",
@@ -25,22 +24,22 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 async def test_each_vote_is_a_line(tmp_path: Path) -> None:
     path = tmp_path / "openbb" / "feedback.jsonl"
-    kept = Feedback(path)
+    kept = FeedbackFile(path)
 
-    await kept.append(json.dumps(SAID).encode())
-    await kept.append(b'{"vote": -1, "unheard-of": 1}', "from-the-header")
+    await kept.append(SAID, row="feedback_1")
+    await kept.append({"vote": -1}, "from-the-header", "anna")
 
     first, second = lines(path)
     assert first.pop("at")
-    assert first == SAID
-    assert (second["vote"], second["trace_id"], "unheard-of" in second) == (-1, "from-the-header", False)
+    assert first == SAID | {"row": "feedback_1"}
+    assert (second["vote"], second["trace_id"], second["user"]) == (-1, "from-the-header", "anna")
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_text_that_is_too_long_is_truncated_with_a_note(tmp_path: Path) -> None:
     path = tmp_path / "feedback.jsonl"
 
-    await Feedback(path).append(json.dumps({"vote": "up", "ai_response": "x" * 30_000}).encode())
+    await FeedbackFile(path).append({"vote": "up", "ai_response": "x" * 30_000})
 
     (line,) = lines(path)
     assert line["ai_response"] == "x" * 20_000
@@ -48,19 +47,13 @@ async def test_a_text_that_is_too_long_is_truncated_with_a_note(tmp_path: Path) 
 
 
 async def test_a_full_feedback_file_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feedback, "MAX_FILE_BYTES", 200)
+    monkeypatch.setattr(feedback_file, "MAX_FILE_BYTES", 200)
     path = tmp_path / "feedback.jsonl"
-    kept = Feedback(path)
+    kept = FeedbackFile(path)
 
     for number in range(5):
-        await kept.append(json.dumps({"vote": "up", "user_comment": str(number)}).encode())
+        await kept.append({"vote": "up", "user_comment": str(number)})
 
     assert path.stat().st_size <= 200
     assert lines(path)[-1]["user_comment"] == "4"
     assert lines(tmp_path / "feedback.jsonl.1")
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"vote":', b'{"other": 1}', b"\xff"])
-async def test_invalid_feedback_is_refused(body: bytes, tmp_path: Path) -> None:
-    with pytest.raises(BadRequest, match="vote"):
-        await Feedback(tmp_path / "feedback.jsonl").append(body)
