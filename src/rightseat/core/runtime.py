@@ -35,7 +35,7 @@ from rightseat.core.run.observers import RunObservers
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
-from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
+from rightseat.core.threads import Pending, Summary, Thread, Threads, UserThreads, check_thread_id
 from rightseat.shared_timers import SharedTimers
 from rightseat.turns import take_turn
 
@@ -211,7 +211,7 @@ class Runtime:
         return bool(wanted) and await self.cancel(wanted[-1].id)
 
     @property
-    def threads(self) -> Threads:
+    def threads(self) -> UserThreads:
         return self._threads
 
     async def thread(self, thread_id: str, principal: Principal) -> Thread | None:
