@@ -58,6 +58,8 @@ class NamedTool(msgspec.Struct, frozen=True):
 
 
 ToolChoice = Literal["auto", "none", "required"] | NamedTool
+Effort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model reasons. Each adapter writes the nearest level that its provider has."""
 
 
 class Parameters(msgspec.Struct, frozen=True):
@@ -81,6 +83,8 @@ class Parameters(msgspec.Struct, frozen=True):
     frequency_penalty: float | None = None
     logprobs: int | None = None
     """How many alternative tokens to report for each chosen token; 0 reports only the chosen tokens."""
+    effort: Effort | None = None
+    """Models without such a setting ignore it."""
 
 
 class Context(msgspec.Struct, frozen=True):

@@ -17,10 +17,18 @@ from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.files import make_file_response
 from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.responses import read_body
-from rightseat.faces.anthropic.error_form import REQUEST_ID, ErrorReply, current_request_id, explain_path, refuse
+from rightseat.faces.anthropic.error_form import (
+    REQUEST_ID,
+    ErrorReply,
+    current_request_id,
+    explain_path,
+    refuse,
+    write_limit_headers,
+)
 from rightseat.faces.anthropic.listed_models import ListedModels
 from rightseat.faces.anthropic.new_message import NewMessages
 from rightseat.faces.anthropic.signatures import ThinkingSeal
+from rightseat.limits.response_headers import LIMIT_HEADERS
 from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
@@ -83,6 +91,7 @@ def make_handler(endpoint: MessagesHandler, max_bytes: int) -> Handler:
     """Reads the body, and converts errors to responses."""
 
     async def handle(request: Request, principal: Principal) -> Response:
+        LIMIT_HEADERS.set(write_limit_headers)
         try:
             body = b"" if request.method == "GET" else await read_body(request, max_bytes)
             response = await endpoint(body, request, principal)

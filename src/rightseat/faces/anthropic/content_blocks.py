@@ -123,8 +123,7 @@ class MessageReader:
                 texts.append(part.text)
             else:
                 beside.append(part)
-        error = "tool_error" if block.get("is_error") is True else None
-        return Result(id, self._names[id], "\n".join(texts), error)
+        return build_result(id, self._names[id], "\n".join(texts), is_error=block.get("is_error") is True)
 
     def _read_nested(self, content: object, where: str) -> Iterator[Part]:
         if isinstance(content, str):
@@ -198,7 +197,7 @@ class MessageReader:
         if id not in self._names:
             raise InvalidMessagesRequest(f"{where}.tool_use_id is {id[:100]!r}: no call before it has that id.")
         texts = [part.text for part in self._read_nested(block.get("content"), where) if isinstance(part, Text)]
-        return Result(id, self._names[id], "\n".join(texts), "tool_error" if block.get("is_error") is True else None)
+        return build_result(id, self._names[id], "\n".join(texts), is_error=block.get("is_error") is True)
 
     def _read_thinking(self, block: Block) -> JsonValue:
         text, signature = block.get("thinking"), block.get("signature")
@@ -214,6 +213,13 @@ class MessageReader:
         except ValueError:
             self._warn(UNSIGNED)
             return None
+
+
+def build_result(id: str, name: str, text: str, *, is_error: bool) -> Result:
+    """Most model servers have no field for a failure, so the text says it too."""
+    if not is_error:
+        return Result(id, name, text)
+    return Result(id, name, text if text.lower().lstrip("<").startswith("error") else f"Error: {text}", "tool_error")
 
 
 def unknown_block(kind: object, where: str) -> InvalidMessagesRequest:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from rightseat.core.ask import NamedTool, Parameters, ToolChoice, ToolOffer
+from rightseat.core.ask import Effort, NamedTool, Parameters, ToolChoice, ToolOffer
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.faces._shared.responses import describe_decode_error, repair_surrogates
 from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
@@ -38,7 +38,7 @@ HARMLESS = frozenset(
 """The answer is the same without these. `metadata` is passed to hooks and tools."""
 EMPTY: tuple[bytes, ...] = (b"null", b"{}", b"[]", b"false")
 THINKING_TYPES = ("enabled", "adaptive", "between_tools", "disabled")
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
+EFFORTS: Mapping[str, Effort] = {"low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "max"}
 MAX_SEQUENCES = 32
 MAX_SEQUENCE_CHARS = 200
 """Each piece of an answer is compared with the beginnings of all sequences."""
@@ -168,7 +168,7 @@ def check_values(request: MessagesRequest) -> None:
         raise one_of("thinking.type", body.thinking.type, THINKING_TYPES)
     effort = body.output_config.effort if body.output_config else None
     if effort is not None and effort not in EFFORTS:
-        raise one_of("output_config.effort", effort, EFFORTS)
+        raise one_of("output_config.effort", effort, tuple(EFFORTS))
     for number, text in enumerate(body.stop_sequences or ()):
         if not 0 < len(text) <= MAX_SEQUENCE_CHARS:
             text = f"it must have 1 to {MAX_SEQUENCE_CHARS} characters."
@@ -196,6 +196,7 @@ def read_parameters(request: MessagesRequest) -> Parameters:
         parallel_calls=False if one_at_most else None,
         response_schema=schema,
         response_strict=True if schema else None,
+        effort=EFFORTS[effort] if (effort := body.output_config.effort if body.output_config else None) else None,
     )
 
 
