@@ -243,7 +243,11 @@ async def test_the_votes_of_workspace_are_one_row_for_each_answer(serve: Serve, 
     assert [(row["value"], row["comment"], row["question"]) for row in rows] == [
         *[("down", None, "One"), ("up", None, "Two"), ("down", "no", "One")],
     ]
-    assert [row["agent"] for row in rows] == [None, "default", "default"]
+    assert [(row["agent"], row["model"]) for row in rows] == [
+        (None, None),
+        ("default", "default"),
+        ("default", "default"),
+    ]
     assert rows[1]["run"] != rows[2]["run"]
     assert (rows[2]["through"], rows[2]["tags"], rows[2]["text"]) == ("openbb", ["slow"], first["ai_response"])
     assert "openbb-feedback.jsonl" not in files
