@@ -12,7 +12,7 @@ from contextlib import suppress
 import msgspec
 
 from rightseat.core.admission import Admission, OpenAdmission
-from rightseat.core.agent import Agent, AgentGroup, is_durable
+from rightseat.core.agent import Agent, AgentGroup, AgentThread, StoresThreads, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, HeldArtifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal
@@ -217,6 +217,11 @@ class Runtime:
     async def thread(self, thread_id: str, principal: Principal) -> Thread | None:
         await hold_read()
         return await self._threads.load(thread_id, principal)
+
+    async def agent_thread(self, ask: Ask) -> AgentThread | None:
+        """The thread of the ask as its agent stores it; None without one, and behind guards, which filter runs only."""
+        agent = self._agent(ask.agent)
+        return await agent.load_thread(ask) if isinstance(agent, StoresThreads) else None
 
     async def outline(self, thread_id: str, principal: Principal, *, is_settled: bool = False) -> ThreadOutline | None:
         """The thread without its messages. `is_settled` includes every run that has written its last event."""
