@@ -90,8 +90,8 @@ def events_of(answer: httpx2.Response) -> list[dict[str, Any]]:
 async def serving(serve: Serve, folder: Path, openbb: str = "") -> AsyncIterator[Clients]:
     built = app.build(config.parse(CONFIGURATION.format(folder=folder, openbb=openbb), environ={}))
     async with asyncio.timeout(60), serve(built) as url:
-        alice = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}, timeout=30)
-        bob = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-bob"}, timeout=30)
+        alice = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"})
+        bob = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-bob"})
         async with alice, bob:
             yield Clients(alice, bob, folder)
 
