@@ -25,6 +25,7 @@ from rightseat.faces.anthropic.error_form import (
     refuse,
     write_limit_headers,
 )
+from rightseat.faces.anthropic.kept_threads import KeptThreads
 from rightseat.faces.anthropic.listed_models import ListedModels
 from rightseat.faces.anthropic.new_message import NewMessages
 from rightseat.faces.anthropic.signatures import ThinkingSeal
@@ -56,6 +57,12 @@ class Options(BaseModel):
     keep_alive: float = Field(default=10.0, gt=0)
     """Seconds without data before a stream sends a `ping` event, so that proxies keep it open. A stream also waits
     this long for its first data: a failure within this time is an HTTP status."""
+    approval_wait: float = Field(default=120.0, ge=0)
+    """How many seconds a request waits when the agent asks a person, for example to approve a call. A decision in the
+    console goes on with the same message."""
+    sessions: bool = True
+    """Store the conversations of Claude Code, each as a thread of its user. Other requests are only stored if they have
+    `thread`."""
 
 
 def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
@@ -64,7 +71,16 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     max_bytes = int(options.max_body_mb * 2**20)
     names = ModelNames(runtime, options.models, auth, face="anthropic", aliases=options.aliases)
     seal = ThinkingSeal(options.reasoning_key)
-    new = NewMessages(runtime, names, seal, headers=options.headers, keep_alive=options.keep_alive, path=path)
+    new = NewMessages(
+        runtime,
+        names,
+        seal,
+        KeptThreads(runtime, keeps_sessions=options.sessions),
+        headers=options.headers,
+        keep_alive=options.keep_alive,
+        approval_wait=options.approval_wait,
+        path=path,
+    )
     listed = ListedModels(names)
 
     async def file(body: bytes, request: Request, principal: Principal) -> Response:
