@@ -30,8 +30,8 @@ faces:
   - {{type: openbb, path: /openbb, agent: default{openbb}}}
   - {{type: ai_sdk, path: /api/chat}}
   - {{type: operator}}
-log: {{type: memory}}
-threads: {{type: memory}}
+log: {log}
+threads: {threads}
 server: {{state_dir: "{folder}"}}
 access:
   keys:
@@ -87,8 +87,11 @@ def events_of(answer: httpx2.Response) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def serving(serve: Serve, folder: Path, openbb: str = "") -> AsyncIterator[Clients]:
-    built = app.build(config.parse(CONFIGURATION.format(folder=folder, openbb=openbb), environ={}))
+async def serving(
+    serve: Serve, folder: Path, openbb: str = "", *, threads: str = "{type: memory}", log: str = "{type: memory}"
+) -> AsyncIterator[Clients]:
+    written = CONFIGURATION.format(folder=folder, openbb=openbb, threads=threads, log=log)
+    built = app.build(config.parse(written, environ={}))
     async with asyncio.timeout(60), serve(built) as url:
         alice = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"})
         bob = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-bob"})

@@ -26,7 +26,7 @@ from rightseat.core.guards.pipeline import make_guard_wrapper
 from rightseat.core.guards.texts import TextGuard
 from rightseat.core.guards.verdicts import make_denied_lookup
 from rightseat.core.hooks import Hooks
-from rightseat.core.log import Entry, ImmediateSink, Log
+from rightseat.core.log import Entry, ImmediateSink, KeepsJudgedRuns, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
 from rightseat.core.model import Model
@@ -180,6 +180,11 @@ class Runtime:
         """The run's entries so far, after the entry `after`."""
         await hold_read()
         return await self._log.read(run_id, after)
+
+    async def keep_judged(self, run_id: str) -> None:
+        """Keep the log of a stored run for longer, because its user has judged it."""
+        if isinstance(self._log, KeepsJudgedRuns):
+            await self._log.keep_judged(run_id)
 
     async def is_running(self, run_id: str) -> bool:
         """Whether a stored run is in progress, in this process or in another one."""

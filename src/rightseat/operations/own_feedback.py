@@ -75,7 +75,10 @@ class OwnFeedback:
             return self._remember(answer, None)
         texts = [text for text in (checked.comment, *checked.tags) if text]
         await self._runtime.text_guard.check_input(texts, answer.agent or "", principal)
-        return self._remember(answer, await self._store.give(self._add_model(answer), checked, through))
+        row = await self._store.give(self._add_model(answer), checked, through)
+        if answer.run is not None and answer.thread is not None:
+            await self._runtime.keep_judged(answer.run)
+        return self._remember(answer, row)
 
     def _add_model(self, answer: JudgedAnswer) -> JudgedAnswer:
         """The store knows the models of stored runs, and the list for operators those of the last transient ones."""
