@@ -93,6 +93,32 @@ def serving(*arguments: str, loads: bool = True) -> Iterator[str]:
             process.communicate(timeout=60)
 
 
+def test_a_second_file_is_served_for_embeddings(model: Path) -> None:
+    with serving("--model", model.name, "--embeddings", model.name) as url, httpx2.Client(base_url=url) as client:
+        wait_until(lambda: client.post("/v1/embeddings", json={"input": "a"}).status_code == 200)
+        made = client.post("/v1/embeddings", json={"model": "default", "input": ["four", "three"]}).json()
+
+    assert [one["embedding"][0] for one in made["data"]] == [4, 5]
+    assert made["usage"]["prompt_tokens"] == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--embeddings", "small.gguf"], "--embeddings needs --model or --endpoint"),
+        (["--model", "small.gguf", "--embeddings", "none.gguf"], "There is no file none.gguf"),
+        (["--endpoint", "http://127.0.0.1:1", "--embeddings", "ftp://x"], "--embeddings: "),
+    ],
+)
+def test_an_option_for_embeddings_that_cannot_work_is_refused(
+    run: Run, model: Path, arguments: list[str], problem: str
+) -> None:
+    said = run("serve", "--port", "0", *arguments)
+
+    assert said.exit_code == 1
+    assert problem in said.output
+
+
 @pytest.mark.parametrize(
     ("sample", "spoken", "called"),
     [
