@@ -143,9 +143,7 @@ class World:
         body = {} if example.body is None else {"json": example.body}
         if example.path.startswith("/operator"):
             headers = headers | {"x-rightseat": "1"}
-        request = self.client.build_request(
-            example.method, example.path, params=example.query, headers=headers, timeout=10, **body
-        )
+        request = self.client.build_request(example.method, example.path, params=example.query, headers=headers, **body)
         answer = await self.client.send(request, stream=example.endless)
         return answer if not example.endless else await read_for_a_moment(answer)
 
