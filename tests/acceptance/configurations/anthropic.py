@@ -5,7 +5,7 @@ import os
 TEXT = """
 # An open address and one behind keys: the same agents and models at each, with names of Claude as aliases.
 models:
-  upstream: {type: openai, model: fake-model, base_url: "${RS_UPSTREAM_OPENAI}", api_key: sk-fake}
+  upstream: {type: openai, model: fake-model, base_url: "${RS_UPSTREAM_OPENAI}", api_key: sk-fake, client_effort: true}
 @local@agents:
   default: {type: loop, model: upstream, instructions: You are a test agent., max_turns: 5}
   helper: &helper
