@@ -42,6 +42,7 @@ GRAPHQL = "tests/acceptance/copilotkit-graphql/package.json"
 AI_SDK = "tests/acceptance/ai-sdk/package.json"
 ASSISTANT_UI = ("@assistant-ui/react", "@assistant-ui/react-ai-sdk")
 RESPONSES_PYTHON = "tests/acceptance/responses/requirements.txt"
+AI_SDK_7 = ("ai-7", "ai-sdk-openai-4")
 RESPONSES_NODE = "tests/acceptance/responses/package.json"
 ANTHROPIC_PYTHON = "tests/acceptance/anthropic/requirements.txt"
 ANTHROPIC_NODE = "tests/acceptance/anthropic/package.json"
@@ -66,7 +67,9 @@ CLIENTS = (
     Client("OpenAI's SDK for Node", "responses", RESPONSES_NODE, ("openai",), ("openai",)),
     Client("OpenAI's Agents SDK", "responses", RESPONSES_PYTHON, ("openai-agents",), ("openai-agents",)),
     Client("[Codex](../how-to/codex.md)", "responses", RESPONSES_NODE, ("@openai/codex",), ("@openai/codex",)),
-    Client("Vercel AI SDK, OpenAI provider", "responses", RESPONSES_NODE, ("ai", "@ai-sdk/openai")),
+    Client("OpenAI's Agents SDK for JavaScript", "responses", RESPONSES_NODE, ("@openai/agents",), ("@openai/agents",)),
+    Client("Vercel AI SDK 6, OpenAI provider", "responses", RESPONSES_NODE, ("ai", "@ai-sdk/openai")),
+    Client("Vercel AI SDK 7, OpenAI provider", "responses", RESPONSES_NODE, AI_SDK_7, AI_SDK_7),
     Client("[Claude Code](../how-to/claude-code.md)", "anthropic", ANTHROPIC_NODE, CLAUDE_CODE, CLAUDE_CODE),
     Client("Anthropic's SDK for Python", "anthropic", ANTHROPIC_PYTHON, ("anthropic",), ("anthropic",)),
     Client("Anthropic's Agent SDK", "anthropic", ANTHROPIC_PYTHON, ("claude-agent-sdk",), ("claude-agent-sdk",)),

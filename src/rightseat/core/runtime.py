@@ -12,7 +12,7 @@ from contextlib import suppress
 import msgspec
 
 from rightseat.core.admission import Admission, OpenAdmission
-from rightseat.core.agent import Agent, AgentGroup, is_durable
+from rightseat.core.agent import Agent, AgentGroup, AgentThread, StoresThreads, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, HeldArtifacts, StoredArtifact
 from rightseat.core.ask import Answer, Ask, Principal
@@ -26,7 +26,7 @@ from rightseat.core.guards.pipeline import make_guard_wrapper
 from rightseat.core.guards.texts import TextGuard
 from rightseat.core.guards.verdicts import make_denied_lookup
 from rightseat.core.hooks import Hooks
-from rightseat.core.log import Entry, ImmediateSink, Log
+from rightseat.core.log import Entry, ImmediateSink, KeepsJudgedRuns, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
 from rightseat.core.model import Model
@@ -36,7 +36,7 @@ from rightseat.core.run.observers import RunObservers
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
-from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
+from rightseat.core.threads import Pending, Summary, Thread, Threads, UserThreads, check_thread_id
 from rightseat.shared_timers import SharedTimers
 from rightseat.turns import take_turn
 
@@ -181,6 +181,11 @@ class Runtime:
         await hold_read()
         return await self._log.read(run_id, after)
 
+    async def keep_judged(self, run_id: str) -> None:
+        """Keep the log of a stored run for longer, because its user has judged it."""
+        if isinstance(self._log, KeepsJudgedRuns):
+            await self._log.keep_judged(run_id)
+
     async def is_running(self, run_id: str) -> bool:
         """Whether a stored run is in progress, in this process or in another one."""
         return run_id not in await self._threads.ended((run_id,))
@@ -212,12 +217,17 @@ class Runtime:
         return bool(wanted) and await self.cancel(wanted[-1].id)
 
     @property
-    def threads(self) -> Threads:
+    def threads(self) -> UserThreads:
         return self._threads
 
     async def thread(self, thread_id: str, principal: Principal) -> Thread | None:
         await hold_read()
         return await self._threads.load(thread_id, principal)
+
+    async def agent_thread(self, ask: Ask) -> AgentThread | None:
+        """The thread of the ask as its agent stores it; None without one, and behind guards, which filter runs only."""
+        agent = self._agent(ask.agent)
+        return await agent.load_thread(ask) if isinstance(agent, StoresThreads) else None
 
     async def outline(self, thread_id: str, principal: Principal, *, is_settled: bool = False) -> ThreadOutline | None:
         """The thread without its messages. `is_settled` includes every run that has written its last event."""

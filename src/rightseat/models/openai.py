@@ -16,10 +16,8 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.ask import Parameters
-from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import Chunk, Model, NoteChunk, Prompt, Vectors
 from rightseat.core.tools import Tool
-from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.egress.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
@@ -35,6 +33,7 @@ from rightseat.models.upstream import (
     warn_of_no_key,
 )
 from rightseat.wire.openai_chat import ChatCompletionDecoder, write_format, write_message, write_tool, write_tool_choice
+from rightseat.wire.openai_embeddings import read_vectors
 from rightseat.wire.openai_responses import (
     ResponseEventDecoder,
     write_input,
@@ -146,31 +145,6 @@ class OpenAI:
             body["dimensions"] = dimensions
         max_bytes = min(MAX_BODY_BYTES, MAX_VECTOR_BYTES * (1 + len(texts)))
         return read_vectors(await self._upstream.post("/embeddings", _encode(body), max_bytes), len(texts))
-
-
-class _Embedding(msgspec.Struct):
-    index: int
-    embedding: list[float]
-
-
-class _Usage(msgspec.Struct, frozen=True):
-    prompt_tokens: int = 0
-
-
-class _EmbeddingResponse(msgspec.Struct):
-    data: list[_Embedding]
-    usage: _Usage = _Usage()
-
-
-def read_vectors(body: bytes, count: int) -> Vectors:
-    try:
-        response = msgspec.json.decode(body, type=_EmbeddingResponse)
-    except JSON_ERRORS as error:
-        raise ModelUnreachable(f"The model provider returned something other than vectors: {error}") from error
-    vectors = {one.index: one.embedding for one in response.data}
-    if sorted(vectors) != list(range(count)):
-        raise ModelUnreachable(f"The model provider returned {len(vectors)} vectors for {count} texts.")
-    return Vectors([vectors[index] for index in range(count)], response.usage.prompt_tokens)
 
 
 _encode = msgspec.json.Encoder().encode

@@ -44,14 +44,14 @@ def asks(words: Any = "Hi", **more: Any) -> dict[str, Any]:
 async def sdk(url: str, **more: Any) -> AsyncIterator[anthropic.AsyncAnthropic]:
     """Anthropic's own client, which asks once."""
     base = f"{url}/anthropic"
-    async with anthropic.AsyncAnthropic(base_url=base, api_key="sk-none", max_retries=0, timeout=30, **more) as client:
+    async with anthropic.AsyncAnthropic(base_url=base, api_key="sk-none", max_retries=0, timeout=60, **more) as client:
         yield client
 
 
 async def send(
     url: str, path: str = "/v1/messages", body: Any = None, *, method: str = "POST", headers: Mapping[str, str] = {}
 ) -> httpx2.Response:
-    async with httpx2.AsyncClient(verify=NO_CERTIFICATES, timeout=10) as client:
+    async with httpx2.AsyncClient(verify=NO_CERTIFICATES) as client:
         return await client.request(method, f"{url}/anthropic{path}", json=body, headers=dict(headers))
 
 
