@@ -1,6 +1,5 @@
 """Processes that the suite starts and ends: the server under judgement, or the peer in its place."""
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -24,9 +23,8 @@ class Server(processes.Server):
 
 
 def project(folder: Path, upstream: str) -> Server:
-    """With RS_STORE=fleet and the addresses of both, the server has its threads in PostgreSQL and its log in Redis."""
-    dropped = () if os.environ.get("RS_STORE") == "fleet" else FLEET
-    return Server(lambda port: serve(SUITE, port), {"RS_UPSTREAM_OPENAI": upstream}, folder, dropped=dropped)
+    """With RS_DATABASE_URL and RS_REDIS_URL the server has its threads in PostgreSQL and its log in Redis."""
+    return Server(lambda port: serve(SUITE, port), {"RS_UPSTREAM_OPENAI": upstream}, folder)
 
 
 def litellm(folder: Path, upstream: str, program: Path) -> Server:
