@@ -89,12 +89,24 @@ class Completion:
     def continue_stream(self, prompt: Prompt, begun: PartialOutput) -> AsyncIterator[Chunk]:
         return self._answer(prompt, begun)
 
+    async def count_prompt(self, prompt: Prompt) -> int | None:
+        """With the chat template and the tools, as the model reads them."""
+        if not isinstance(self._backend, continuation.SupportsTokenCount):
+            return None
+        prompt = self._with_defaults(prompt)
+        profile = await self._profile(has_tools=bool(prompt.tools) and prompt.parameters.tool_choice != "none")
+        plan = plans.make_plan(prompt, profile.style, triggers=self._backend.has_triggers)
+        return await self._backend.count(await self._render(plan, prompt, profile))
+
+    async def _render(self, plan: plans.Plan, prompt: Prompt, profile: "_Profile") -> str:
+        template_input = plans.write_template_input(plan, prompt, profile.description, self._tool_signature_format)
+        return await profile.template.render(template_input.turns, template_input.tools, template_input.variables)
+
     async def _answer(self, prompt: Prompt, begun: PartialOutput | None = None) -> AsyncIterator[Chunk]:
         prompt = self._with_defaults(prompt)
         profile = await self._profile(has_tools=bool(prompt.tools) and prompt.parameters.tool_choice != "none")
         plan = plans.make_plan(prompt, profile.style, triggers=self._backend.has_triggers)
-        template_input = plans.write_template_input(plan, prompt, profile.description, self._tool_signature_format)
-        text = await profile.template.render(template_input.turns, template_input.tools, template_input.variables)
+        text = await self._render(plan, prompt, profile)
         request = self._request(prompt, text, plan.constraint(text, thinks=profile.reasons), profile)
         reader, rest = plan.reader(text), None
         if begun is None:
