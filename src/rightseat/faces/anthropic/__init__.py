@@ -18,9 +18,11 @@ from rightseat.faces._shared.files import make_file_response
 from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.responses import read_body
 from rightseat.faces.anthropic.error_form import REQUEST_ID, ErrorReply, current_request_id, explain_path, refuse
+from rightseat.faces.anthropic.feedback import MessageFeedback
 from rightseat.faces.anthropic.listed_models import ListedModels
 from rightseat.faces.anthropic.new_message import NewMessages
 from rightseat.faces.anthropic.signatures import ThinkingSeal
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ class Options(BaseModel):
     this long for its first data: a failure within this time is an HTTP status."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFeedback | None = None) -> APIRouter:
     router = APIRouter()
     path = options.path.rstrip("/")
     max_bytes = int(options.max_body_mb * 2**20)
@@ -71,6 +73,10 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     add("/v1/models", "GET", listed.list)
     add("/v1/models/{model:path}", "GET", listed.show)
     add("/files/{file}", "GET", file)
+    if feedback is not None:
+        votes = MessageFeedback(feedback)
+        add("/v1/feedback", "POST", votes.store)
+        add("/v1/feedback", "GET", votes.list)
     return router
 
 
