@@ -69,7 +69,8 @@ class Clients:
                 asked = {"id": "c1", "messages": [message], "trigger": "submit-message"}
                 return str(events_of(await self.alice.post("/api/chat", json=asked))[0]["messageId"])
             case "anthropic":
-                body: dict[str, Any] = {"model": "default", "max_tokens": 100, "messages": [{"role": "user", "content": "Hi"}]}
+                body: dict[str, Any] = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
+                body["max_tokens"] = 100
                 return str((await self.alice.post("/anthropic/v1/messages", json=body)).json()["id"])
             case "completion":
                 body = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
