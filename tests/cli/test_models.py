@@ -68,7 +68,7 @@ def test_serve_needs_only_a_gguf_file(model: Path) -> None:
         (url,) = re.findall(r"curl (http://\S+)", said[-1])
         answer = httpx2.post(url, json={"model": "default", "messages": [{"role": "user", "content": "Hello"}]})
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
     assert answer.json()["choices"][0]["message"]["content"] == "!"
     assert f"  model    default  completion with {model}" in said
@@ -90,7 +90,7 @@ def serving(*arguments: str, loads: bool = True) -> Iterator[str]:
             yield url
         finally:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
 
 
 def test_a_second_file_is_served_for_embeddings(model: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_documented_curl_commands_work_as_printed(model: Path, sample: str, 
     command = (Path(__file__).parent / "curl" / f"{sample}.sh").read_text()
     with serving("--model", model.name) as url:
         assert command.count(PRINTED_ADDRESS) == 1
-        said = subprocess.check_output(["sh", "-c", command.replace(PRINTED_ADDRESS, url)], text=True, timeout=20)
+        said = subprocess.check_output(["sh", "-c", command.replace(PRINTED_ADDRESS, url)], text=True, timeout=60)
 
     body = json.loads(said)
     message = body["choices"][0]["message"]

@@ -42,6 +42,7 @@ GRAPHQL = "tests/acceptance/copilotkit-graphql/package.json"
 AI_SDK = "tests/acceptance/ai-sdk/package.json"
 ASSISTANT_UI = ("@assistant-ui/react", "@assistant-ui/react-ai-sdk")
 RESPONSES_PYTHON = "tests/acceptance/responses/requirements.txt"
+AI_SDK_7 = ("ai-7", "ai-sdk-openai-4")
 RESPONSES_NODE = "tests/acceptance/responses/package.json"
 COPILOTKIT = ("@copilotkit/react-core", "@copilotkit/react-ui")
 CLIENTS = (
@@ -63,7 +64,9 @@ CLIENTS = (
     Client("OpenAI's SDK for Node", "responses", RESPONSES_NODE, ("openai",), ("openai",)),
     Client("OpenAI's Agents SDK", "responses", RESPONSES_PYTHON, ("openai-agents",), ("openai-agents",)),
     Client("[Codex](../how-to/codex.md)", "responses", RESPONSES_NODE, ("@openai/codex",), ("@openai/codex",)),
-    Client("Vercel AI SDK, OpenAI provider", "responses", RESPONSES_NODE, ("ai", "@ai-sdk/openai")),
+    Client("OpenAI's Agents SDK for JavaScript", "responses", RESPONSES_NODE, ("@openai/agents",), ("@openai/agents",)),
+    Client("Vercel AI SDK 6, OpenAI provider", "responses", RESPONSES_NODE, ("ai", "@ai-sdk/openai")),
+    Client("Vercel AI SDK 7, OpenAI provider", "responses", RESPONSES_NODE, AI_SDK_7, AI_SDK_7),
     Client(
         "OpenBB Workspace, by the models of openbb-ai",
         "openbb",

@@ -30,8 +30,8 @@ faces:
   - {{type: openbb, path: /openbb, agent: default{openbb}}}
   - {{type: ai_sdk, path: /api/chat}}
   - {{type: operator}}
-log: {{type: memory}}
-threads: {{type: memory}}
+log: {log}
+threads: {threads}
 server: {{state_dir: "{folder}"}}
 access:
   keys:
@@ -87,11 +87,14 @@ def events_of(answer: httpx2.Response) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def serving(serve: Serve, folder: Path, openbb: str = "") -> AsyncIterator[Clients]:
-    built = app.build(config.parse(CONFIGURATION.format(folder=folder, openbb=openbb), environ={}))
+async def serving(
+    serve: Serve, folder: Path, openbb: str = "", *, threads: str = "{type: memory}", log: str = "{type: memory}"
+) -> AsyncIterator[Clients]:
+    written = CONFIGURATION.format(folder=folder, openbb=openbb, threads=threads, log=log)
+    built = app.build(config.parse(written, environ={}))
     async with asyncio.timeout(60), serve(built) as url:
-        alice = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}, timeout=30)
-        bob = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-bob"}, timeout=30)
+        alice = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"})
+        bob = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-bob"})
         async with alice, bob:
             yield Clients(alice, bob, folder)
 
@@ -243,7 +246,11 @@ async def test_the_votes_of_workspace_are_one_row_for_each_answer(serve: Serve, 
     assert [(row["value"], row["comment"], row["question"]) for row in rows] == [
         *[("down", None, "One"), ("up", None, "Two"), ("down", "no", "One")],
     ]
-    assert [row["agent"] for row in rows] == [None, "default", "default"]
+    assert [(row["agent"], row["model"]) for row in rows] == [
+        (None, None),
+        ("default", "default"),
+        ("default", "default"),
+    ]
     assert rows[1]["run"] != rows[2]["run"]
     assert (rows[2]["through"], rows[2]["tags"], rows[2]["text"]) == ("openbb", ["slow"], first["ai_response"])
     assert "openbb-feedback.jsonl" not in files

@@ -572,6 +572,15 @@ async def test_extra_fields_are_added_and_win() -> None:
     assert body["temperature"] == 1
 
 
+async def test_the_effort_of_a_client_is_sent_unless_it_is_switched_off() -> None:
+    prompts = {effort: Prompt((user("Hi"),), (), Parameters(effort=effort)) for effort in ("low", "max")}
+
+    assert (await request_for(prompts["low"]))["reasoning_effort"] == "low"
+    assert (await request_for(prompts["max"]))["reasoning_effort"] == "xhigh"  # the highest that the API has
+    assert "reasoning_effort" not in await request_for(prompts["low"], client_effort=False)
+    assert "reasoning_effort" not in await request_for(PROMPT)
+
+
 async def test_usage_is_not_asked_for_where_it_is_switched_off() -> None:
     assert "stream_options" not in await request_for(PROMPT, include_usage=False)
 

@@ -75,6 +75,9 @@ class Options(NetworkOptions):
     strict: bool = True
     """Send `strict: true` with tools whose schema follows OpenAI's rules for it, so that the server enforces it. A
     client's own `strict` takes precedence. Switch it off for a server that rejects the field."""
+    client_effort: bool = True
+    """Pass on the effort that a client asks for, as `reasoning_effort` or `reasoning.effort`. Switch it off for a model
+    that rejects the field."""
     include_usage: bool = True
     """Request token counts (`stream_options.include_usage`). Switch it off for a server that rejects the field."""
     timeout: float = Field(default=SILENCE_SECONDS, gt=0)
@@ -187,6 +190,8 @@ def write_response_request(options: Options, prompt: Prompt, model: str) -> byte
         "top_p": parameters.top_p,
     }
     body |= {name: value for name, value in wanted.items() if value is not None}
+    if effort := choose_effort(options, parameters):
+        body["reasoning"] = {"effort": effort}
     return _encode(body | options.extra)
 
 
@@ -202,6 +207,12 @@ def list_unsent(parameters: Parameters) -> Iterator[str]:
     for name, value in given.items():
         if value is not None:
             yield f"`{name}` was not sent: the Responses API of this model does not have it."
+
+
+def choose_effort(options: Options, parameters: Parameters) -> str | None:
+    if not options.client_effort:
+        return None
+    return "xhigh" if parameters.effort == "max" else parameters.effort
 
 
 def is_strict(options: Options, tool: Tool) -> bool | None:
@@ -227,6 +238,7 @@ def write_parameters(options: Options, parameters: Parameters) -> dict[str, obje
         "seed": parameters.seed,
         "presence_penalty": parameters.presence_penalty,
         "frequency_penalty": parameters.frequency_penalty,
+        "reasoning_effort": choose_effort(options, parameters),
     }
     if parameters.response_schema is not None:
         wanted["response_format"] = write_format(

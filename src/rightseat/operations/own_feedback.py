@@ -15,9 +15,10 @@ from rightseat.operations.feedback import (
     JudgedAnswer,
     Judgement,
     check_judgement,
+    find_main_model,
 )
 from rightseat.operations.records import Page, RecordReader
-from rightseat.operations.transient_runs import TransientRuns
+from rightseat.operations.transient_runs import TransientRun, TransientRuns
 
 MAX_ROWS = 200
 
@@ -74,11 +75,24 @@ class OwnFeedback:
             return self._remember(answer, None)
         texts = [text for text in (checked.comment, *checked.tags) if text]
         await self._runtime.text_guard.check_input(texts, answer.agent or "", principal)
-        return self._remember(answer, await self._store.give(answer, checked, through))
+        row = await self._store.give(self._add_model(answer), checked, through)
+        if answer.run is not None and answer.thread is not None:
+            await self._runtime.keep_judged(answer.run)
+        return self._remember(answer, row)
+
+    def _add_model(self, answer: JudgedAnswer) -> JudgedAnswer:
+        """The store knows the models of stored runs, and the list for operators those of the last transient ones."""
+        run = self._find_transient_run(answer)
+        if run is None or answer.model is not None:
+            return answer
+        return msgspec.structs.replace(answer, model=find_main_model(run.record.models))
+
+    def _find_transient_run(self, answer: JudgedAnswer) -> TransientRun | None:
+        return self._transient_runs.find(answer.run) if self._transient_runs and answer.run else None
 
     def _remember(self, answer: JudgedAnswer, row: FeedbackRow | None) -> FeedbackRow | None:
         """Lists of runs show the votes on transient runs too, which no store has."""
-        run = self._transient_runs.find(answer.run) if self._transient_runs and answer.run else None
+        run = self._find_transient_run(answer)
         if run is not None:
             run.record = msgspec.structs.replace(run.record, feedback=row.value if row else None)
         return row

@@ -52,8 +52,8 @@ BREAKS = {
     "nothing-is-reserved": Break(
         "a call reserves nothing, so calls at once do not know of each other",
         "limits/kinds.py",
-        "of_ask=0, of_call=lambda call: call.tokens)",
-        "of_ask=0, of_call=lambda call: 0)",
+        "of_ask=0, of_call=lambda counts: counts.tokens)",
+        "of_ask=0, of_call=lambda counts: 0)",
         ("budget-over-workers", "budget-of-background-responses"),
     ),
     "sub-agents-are-free": Break(

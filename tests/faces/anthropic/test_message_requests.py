@@ -53,7 +53,7 @@ async def test_results_come_before_what_stands_beside_them(serve: Serve) -> None
     assert parts(model.prompts[0].messages) == [
         ("user", (Text("Go"),)),
         ("assistant", (Call("t1", "lookup", '{"q":"a"}'),)),
-        ("tool", (Result("t1", "lookup", "here", "tool_error"),)),
+        ("tool", (Result("t1", "lookup", "Error: here", "tool_error"),)),
         ("user", (Text("Now?"), Image("image/png", PIXEL))),
     ]
 
@@ -68,12 +68,12 @@ async def test_parameters_reach_the_model(serve: Serve) -> None:
             tools=[LOOKUP, {"type": "web_search_20250305", "name": "web_search"}],
             tool_choice=choice,
             temperature=0,
-            output_config={"format": {"type": "json_schema", "schema": schema}},
+            output_config={"format": {"type": "json_schema", "schema": schema}, "effort": "xhigh"},
         )
 
     parameters = model.prompts[0].parameters
     assert (parameters.temperature, parameters.max_tokens, parameters.tool_choice) == (0, 100, "required")
-    assert (parameters.parallel_calls, parameters.response_schema) == (False, schema)
+    assert (parameters.parallel_calls, parameters.response_schema, parameters.effort) == (False, schema, "xhigh")
     assert [tool.name for tool in model.prompts[0].tools] == ["lookup"]
 
 

@@ -187,7 +187,7 @@ async def test_a_page_in_a_browser_may_use_openais_own_client(serve: Serve) -> N
         answer = await client.post("/chat/completions", json=body, headers={"origin": "http://localhost:3000"})
 
     assert leave.status_code == 200
-    assert answer.headers["access-control-expose-headers"] == "x-rightseat-warnings, x-request-id"
+    assert answer.headers["access-control-expose-headers"] == "x-rightseat-warnings, x-request-id, www-authenticate"
 
 
 async def test_a_body_that_is_not_json_is_refused(serve: Serve) -> None:

@@ -268,6 +268,12 @@ class SharedLog:
                 run.end()
                 self._drop(run)
 
+    async def keep_judged(self, run_id: str) -> None:
+        try:
+            await self._backend.keep_judged(run_id)
+        except BackendUnavailable as problem:
+            logger.warning("run %s is judged, but the log deletes it as soon as others: %s", run_id, problem)
+
     async def _receive_rest(self, run: SharedRun) -> None:
         """Its followers receive the end of a run that is deleted: the subscription may be some milliseconds behind."""
         before = None
