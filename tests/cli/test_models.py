@@ -277,3 +277,49 @@ def test_a_request_waits_until_the_model_is_loaded(run: Run, model: Path) -> Non
 
     assert result.exit_code == 0
     assert result.stdout == "!\n"
+
+
+PLAIN = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
+RULES = "Be kind, and never say more than is asked.\n" * 40
+
+
+def cached_tokens(url: str, content: str) -> int:
+    messages = [{"role": "system", "content": RULES.strip()}, {"role": "user", "content": content}]
+    body = {"model": "default", "messages": messages, "prompt_cache_key": "rules"}
+    answer = httpx2.post(f"{url}/v1/chat/completions", json=body).json()
+    return int(answer["usage"]["prompt_tokens_details"]["cached_tokens"])
+
+
+@pytest.mark.parametrize("is_request", [False, True])
+def test_a_prompt_is_warmed_for_the_server(run: Run, model: Path, *, is_request: bool) -> None:
+    model.with_name("template").write_text(PLAIN)
+    request = json.dumps({"messages": [{"role": "system", "content": RULES.strip()}]})
+    model.with_name("rules.txt").write_text(request if is_request else RULES)
+
+    said = run("prompts", "warm", "rules.txt", "--model", model.name)
+    with serving("--model", model.name) as url:
+        known = cached_tokens(url, "Who are you?")
+
+    assert re.fullmatch(r"Processed \d+ tokens in \d+\.\d s and saved them as \S+\.bin\.", said.stdout.strip())
+    assert known >= len(RULES.strip())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["none.txt", "--model", "small.gguf"], "none.txt cannot be read"),
+        (["short.txt", "--model", "small.gguf"], "characters before a question"),
+        (["wrong.json", "--model", "small.gguf"], "no chat completion request"),
+        (["short.txt", "--model", "other"], "There is no model 'other'. Configured: default"),
+        (["short.txt"], "only `completion` has a prompt cache"),
+    ],
+)
+def test_a_prompt_that_cannot_be_warmed_is_refused(run: Run, model: Path, arguments: list[str], problem: str) -> None:
+    model.with_name("template").write_text(PLAIN)
+    model.with_name("short.txt").write_text("Be kind.")
+    model.with_name("wrong.json").write_text('{"prompt": "Be kind."}')
+
+    said = run("prompts", "warm", *arguments)
+
+    assert said.exit_code == 1
+    assert problem in said.output

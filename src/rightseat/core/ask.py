@@ -83,6 +83,8 @@ class Parameters(msgspec.Struct, frozen=True):
     frequency_penalty: float | None = None
     logprobs: int | None = None
     """How many alternative tokens to report for each chosen token; 0 reports only the chosen tokens."""
+    cache_key: str | None = None
+    """The client's name for requests that begin alike, by which a model with a prompt cache finds its entry."""
     effort: Effort | None = None
     """Models without such a setting ignore it."""
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadBusy
 from rightseat.core.ids import new_id
+from rightseat.core.model import CountsPrompts
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.model_names import ModelNames
@@ -21,7 +22,7 @@ from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.anthropic.content_blocks import SentMessages, read_messages, read_system
 from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
 from rightseat.faces.anthropic.kept_threads import KeptThreads, MessagePlace, mark_system, reuse_messages
-from rightseat.faces.anthropic.message_response import MessageExchange, MessageResponder, estimate_input
+from rightseat.faces.anthropic.message_response import MessageExchange, MessageResponder, build_prompt, estimate_input
 from rightseat.faces.anthropic.paused_calls import PausedCall, PausedCalls, build_answers, unknown_question
 from rightseat.faces.anthropic.request_body import MessagesRequest, decode_messages, read_parameters
 from rightseat.faces.anthropic.signatures import ThinkingSeal
@@ -78,14 +79,23 @@ class NewMessages:
         return await self._responder.start(exchange, ask, self._start_or_branch(place, ask))
 
     async def count(self, body: bytes, http: Request, principal: Principal) -> Response:
-        """`POST /v1/messages/count_tokens`: an estimate, with the tools and the system prompt of the request."""
+        """`POST /v1/messages/count_tokens`, with the tools and the system prompt of the request. A model that can count
+        does so; all else is an estimate."""
         request = decode_messages(body, read_betas(http), needs_max_tokens=False)
         request.model = self._names.resolve(request.body.model, principal, request.warnings)
         exchange = MessageExchange(request, http, principal, ArtifactLinker(None))
         place = await self._threads.find_place(request, http, principal)
         await take_turn()
-        counted = estimate_input(self._build_ask(exchange, self._read(request, place), place))
+        ask = self._build_ask(exchange, self._read(request, place), place)
+        counted = await self._count_exactly(ask)
+        if counted is None:
+            counted = estimate_input(ask)
         return json_response({"input_tokens": counted}, headers=warnings_header(request.warnings))
+
+    async def _count_exactly(self, ask: Ask) -> int | None:
+        """Agents have instructions and tools of their own, which only a run adds."""
+        model: object = None if self._names.is_agent(ask.agent) else self._runtime.models.get(ask.agent)
+        return await model.count_prompt(build_prompt(ask)) if isinstance(model, CountsPrompts) else None
 
     def _read(self, request: MessagesRequest, place: MessagePlace) -> SentMessages:
         if not request.body.messages:

@@ -1,7 +1,8 @@
 """Stands in for llama-server where the program itself is not what is tested: its arguments, its endpoints, no model.
 
 It answers `/completion` with how many characters of the prompt it knew already, as llama-server does with tokens, and
-keeps what it was told to save. What stands in a file `answer` beside its model is its answer. A
+keeps what it was told to save. What stands in a file `answer` beside its model is its answer, in a file `template` its
+chat template. A
 file `slow` in the folder of its model keeps it loading, `broken` ends it at once.
 """
 
@@ -34,7 +35,8 @@ class Handler(BaseHTTPRequestHandler):
         if (folder / "slow").exists():
             return self.reply({"error": {"code": 503, "message": "Loading model"}}, 503)
         if self.path == "/props":
-            props = {"model_alias": "stand-in", "chat_template": "x", "total_slots": len(slots)}
+            template = (folder / "template").read_text() if (folder / "template").exists() else "x"
+            props = {"model_alias": "stand-in", "chat_template": template, "total_slots": len(slots)}
             props |= {"arguments": arguments, "key": os.environ.get("LLAMA_API_KEY")}
             return self.reply(props)
         return self.reply({"status": "ok"})

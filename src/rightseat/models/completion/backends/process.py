@@ -103,6 +103,10 @@ class ServerProcess:
     async def count(self, text: str) -> int | None:
         return await self._ready_server().count(text)
 
+    @property
+    def prompt_cache(self) -> PromptCache | None:
+        return self._prompt_cache
+
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return await self._ready_server().embed(texts)
 
