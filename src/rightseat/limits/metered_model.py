@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Self
 
+from rightseat.concurrency import iterate_in_context
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.call_labels import LABELS
 from rightseat.core.caller import CALLER
-from rightseat.core.concurrency import iterate_in_context
 from rightseat.core.model import MODEL_KEY, CannotContinue, Chunk, Model, PartialOutput, Prompt, Vectors
 from rightseat.limits.estimate import estimate_tokens
 from rightseat.limits.kinds import UsageCounts

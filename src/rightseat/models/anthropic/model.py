@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import ConfigError, ModelError, ModelRefused, ModelUnreachable
 from rightseat.core.loop.continuation import OverlapFilter
 from rightseat.core.model import CannotContinue, Chunk, NoteChunk, PartialOutput, Prompt, UsageChunk

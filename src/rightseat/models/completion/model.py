@@ -7,8 +7,8 @@ from typing import Protocol, Self
 
 import msgspec
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Parameters
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError, ContextTooLong
 from rightseat.core.events import StopReason
 from rightseat.core.messages import Message, user
