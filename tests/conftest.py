@@ -19,7 +19,7 @@ from tests.gate import plugin as gate
 Serve = Callable[[ASGIApp], AbstractAsyncContextManager[str]]
 """`async with serve(app) as url:` runs an application on a free port and ends it again."""
 
-CLIENT_TIMEOUT_S = 30.0
+CLIENT_TIMEOUT_S = 60.0
 """How long clients of tests wait that name no timeout: httpx's own 5 s are too short for a busy machine."""
 
 GRACE = 0.2  # seconds that a request has to notice that its client is gone

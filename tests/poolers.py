@@ -43,7 +43,7 @@ async def pgbouncer(mode: PoolMode, connections: int, user: str = "postgres") ->
         file = write_configuration(Path(folder), text)
         process = await asyncio.create_subprocess_exec(PROGRAM, "--quiet", file, user=account, stderr=PIPE)
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await until(partial(is_listening, port))
             yield port
         finally:

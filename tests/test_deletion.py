@@ -400,7 +400,7 @@ async def test_what_could_not_be_deleted_at_once_is_deleted_later(tmp_path: Path
             self.forgotten = list(run_ids)
 
     engine = BackendUnavailable()
-    async with asyncio.timeout(20), AsyncExitStack() as stack:
+    async with asyncio.timeout(60), AsyncExitStack() as stack:
         log = await stack.enter_async_context(SqliteLog(kept.folder / "rightseat.db"))
         threads = await stack.enter_async_context(SqlThreads(connect(kept.folder / "rightseat.db")))
         runtime = Runtime({"default": Loop(ScriptedModel([says("Hi")]))}, log=log, threads=threads, engine=engine)

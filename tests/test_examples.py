@@ -38,7 +38,7 @@ async def ask(url: str, question: str) -> str:
     for message in body["variables"]["data"]["messages"]:
         if message["textMessage"]["role"] == "user":
             message["textMessage"]["content"] = question
-    async with httpx2.AsyncClient(timeout=10) as client:
+    async with httpx2.AsyncClient() as client:
         answer = await client.post(f"{url}/copilotkit", json=body, headers={"accept": "multipart/mixed"})
     return answer.text
 
@@ -133,7 +133,7 @@ async def test_the_task_board_is_changed_once_a_person_agrees(
 async def run(url: str, **given: object) -> list[dict[str, Any]]:
     """The events of a run that is asked for as CopilotKit's clients since 1.50 do it."""
     body = {"threadId": "t", "runId": "r", "tools": [], "context": [], "forwardedProps": {}, **given}
-    async with httpx2.AsyncClient(timeout=10) as client:
+    async with httpx2.AsyncClient() as client:
         answer = await client.post(f"{url}/copilotkit/agent/default/run", json=body)
     return [json.loads(line.removeprefix("data: ")) for line in answer.text.splitlines() if line.startswith("data: ")]
 
@@ -148,7 +148,7 @@ def test_every_configuration_is_right(file: Path, monkeypatch: pytest.MonkeyPatc
 async def test_an_agent_for_openbb_answers(serve: Serve) -> None:
     read = config.read(EXAMPLES / "openbb-agent" / "rightseat.yaml", {})
 
-    async with serve(app.build(read)) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
+    async with serve(app.build(read)) as url, httpx2.AsyncClient(base_url=url) as client:
         agents = (await client.get("/agents.json")).json()
         body = {"messages": [{"role": "human", "content": "Hello?"}]}
         answer = await client.post(agents["default"]["endpoints"]["query"], json=body)

@@ -26,7 +26,7 @@ async def test_an_object_is_called_once_and_not_early() -> None:
     began = asyncio.get_running_loop().time()
 
     timers.add(clock, 0.05)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await clock.called.wait()
 
     assert clock.called_at[0] >= began + 0.05
@@ -38,7 +38,7 @@ async def test_an_object_that_is_discarded_is_not_called() -> None:
     timers.add(discarded, 0.05).discard(discarded)
 
     timers.add(kept, 0.1)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await kept.called.wait()
 
     assert discarded.called_at == []
@@ -57,7 +57,7 @@ async def test_an_object_that_fails_is_reported_and_keeps_no_other_from_being_ca
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
 
     groups = {id(timers.add(clock, 0.05)) for clock in clocks}
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         for clock in clocks:
             await clock.called.wait()
 
@@ -79,7 +79,7 @@ def test_timers_can_be_used_in_one_loop_after_another() -> None:
     async def wait() -> list[float]:
         clock = Clock()
         timers.add(clock, 0.01)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await clock.called.wait()
         return clock.called_at
 

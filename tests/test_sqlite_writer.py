@@ -132,3 +132,38 @@ async def test_a_transaction_has_a_limited_amount_of_work(database: Sqlite) -> N
     await asyncio.gather(busy, *queued)
 
     assert statements.count("BEGIN IMMEDIATE") == 2
+
+
+async def test_a_large_read_delays_no_other_work(database: Sqlite) -> None:
+    is_written = threading.Event()
+
+    def read_for_long(_: Connection) -> bool:
+        return is_written.wait(60)
+
+    reading = asyncio.create_task(database.read_beside(read_for_long))
+    await database.write(add, 1)
+    await database.read(list_numbers)
+    is_written.set()
+
+    assert await reading
+
+
+async def test_a_large_read_sees_the_writes_that_were_queued_before(database: Sqlite) -> None:
+    await database.read_beside(list_numbers)  # connects
+    waiting, free = await occupy(database)
+    writing = asyncio.create_task(database.write(add, 1))
+    await settle()
+    reading = asyncio.create_task(database.read_beside(list_numbers))
+    await asyncio.wait((reading,), timeout=0.1)
+    free.set()
+
+    assert await reading == [1]
+    await asyncio.gather(waiting, writing)
+
+
+async def test_a_large_read_sees_a_write_that_returned_before_its_commit(database: Sqlite) -> None:
+    await database.read_beside(list_numbers)  # connects
+    database._writer.open_logs.add("run")
+    await database.write_run_end("run", add, 1)
+
+    assert await database.read_beside(list_numbers) == [1]

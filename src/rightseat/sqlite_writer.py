@@ -81,6 +81,7 @@ class SqliteWriter:
         self._outage = OutageLog(f"the disk of {self._path}", logger)
         self._parts: set[str] = set()
         self._queue: SimpleQueue[tuple[Job, ...] | None] = SimpleQueue()
+        self._submitted = self._retried = self._taken = self._finished = 0
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="rightseat sqlite", daemon=True)
         self._thread.start()
@@ -125,7 +126,13 @@ class SqliteWriter:
 
     def submit(self, *jobs: Job) -> None:
         """They are executed in one transaction."""
+        self._submitted += len(jobs)
         self._queue.put(jobs)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was submitted is committed, so that other connections see it."""
+        return self._finished == self._submitted + self._retried
 
     # Everything below runs in the thread.
 
@@ -133,6 +140,7 @@ class SqliteWriter:
         is_open = True
         while is_open:
             taken, is_open = self._take()
+            self._taken += len(taken)
             jobs = [job for job in taken if job.is_wanted]
             reads = [job for job in jobs if job.kind == "read"]
             writes = [job for job in jobs if job.kind != "read"]
@@ -140,6 +148,7 @@ class SqliteWriter:
                 self._write(writes, reads)
             for job in reads:
                 job.result = attempt(job.do)
+            self._finished = self._taken
             self._loop.call_soon_threadsafe(deliver, [*writes, *reads])
 
     def _take(self) -> tuple[Sequence[Job], bool]:
@@ -203,6 +212,7 @@ class SqliteWriter:
                 return
             if item is None:
                 return self._queue.put(None)
+            self._taken += len(item)
             for job in [job for job in item if job.is_wanted]:
                 if job.kind == "read":
                     reads.append(job)
@@ -221,7 +231,8 @@ class SqliteWriter:
                 job.undone()
             if job.is_delivered:  # its caller believes that it is committed
                 logger.error("cannot write to %s, retrying once: %s", self._path, error)
-                self.submit(Job(job.do, ignore))
+                self._retried += 1
+                self._queue.put((Job(job.do, ignore),))
 
 
 def attempt(do: Callable[[], Any]) -> Any:

@@ -98,7 +98,7 @@ class Followed:
         self._task = asyncio.create_task(self._read(url, headers))
 
     async def _read(self, url: str, headers: dict[str, str]) -> None:
-        async with httpx2.AsyncClient(timeout=30) as client, client.stream("GET", url, headers=headers) as response:
+        async with httpx2.AsyncClient() as client, client.stream("GET", url, headers=headers) as response:
             async for piece in response.aiter_text():
                 self.text += piece
 
@@ -165,7 +165,7 @@ async def test_a_stream_of_operators_ends_when_the_rights_of_its_key_change(serv
 
 @pytest.mark.parametrize("is_operators", [True, False])
 async def test_a_handler_that_works_ends_with_its_key(serve: Serve, tmp_path: Path, is_operators: bool) -> None:
-    async with serving(serve, tmp_path, is_operators=is_operators) as place, httpx2.AsyncClient(timeout=30) as client:
+    async with serving(serve, tmp_path, is_operators=is_operators) as place, httpx2.AsyncClient() as client:
         asking = asyncio.create_task(client.get(f"{place.base}/work", headers=KEY))
         await until(lambda: place.authenticator.open_requests._open)
         await revoke(place, "")

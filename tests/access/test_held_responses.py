@@ -81,8 +81,7 @@ async def strange_server(limits: ReadLimits) -> AsyncIterator[tuple[httpx2.Async
     assembly = Assembly(built.runtime, [face], built.owned, built.authenticator, reads=limits)
     async with serving(app.application(assembly, Server())) as url:
         alice, bob = (
-            httpx2.AsyncClient(base_url=url, headers={"x-api-key": f"key-{name}"}, timeout=30)
-            for name in ("alice", "bob")
+            httpx2.AsyncClient(base_url=url, headers={"x-api-key": f"key-{name}"}) for name in ("alice", "bob")
         )
         async with alice, bob:
             yield alice, bob

@@ -38,6 +38,7 @@ from rightseat.faces.openai.responses.conversation_store import (
 )
 from rightseat.faces.openai.responses.response_record import ResponseRecord
 from rightseat.faces.openai.responses.response_store import ResponseStore
+from rightseat.stores.memory import MemoryThreads
 from rightseat.telemetry import metrics
 from tests.access.credentials import AUDIENCE, ISSUER, OTHER, RSA, jwks, token
 from tests.access.examples import (
@@ -142,9 +143,7 @@ class World:
         body = {} if example.body is None else {"json": example.body}
         if example.path.startswith("/operator"):
             headers = headers | {"x-rightseat": "1"}
-        request = self.client.build_request(
-            example.method, example.path, params=example.query, headers=headers, timeout=10, **body
-        )
+        request = self.client.build_request(example.method, example.path, params=example.query, headers=headers, **body)
         answer = await self.client.send(request, stream=example.endless)
         return answer if not example.endless else await read_for_a_moment(answer)
 
@@ -184,17 +183,22 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worl
 
 
 async def seed(assembly: Assembly) -> None:
-    runtime = assembly.runtime
+    runtime, threads = assembly.runtime, find_threads(assembly)
     said = Ask(messages=(user(CANARY),), thread_id=THREAD, run_id=RUN, principal=ALICE, state={"secret": CANARY})
     async for _ in runtime.follow((await runtime.start(said)).run_id):
         pass
     asked = Ask(messages=(), thread_id=THREAD, principal=ALICE)
-    await runtime.threads.claim(asked)
+    await threads.claim(asked)
     question = Interrupt(QUESTION, "approval_required", CANARY)
-    await runtime.threads.finish(asked, (), {"secret": CANARY}, RunFinished("waiting", (question,)))
+    await threads.finish(asked, (), {"secret": CANARY}, RunFinished("waiting", (question,)))
     await runtime.threads.change(THREAD, ALICE, name=CANARY)
     await runtime.start(Ask(messages=(user("Hi"),), agent="slow", thread_id=LIVE, principal=ALICE))
     await seed_responses(runtime)
+
+
+def find_threads(assembly: Assembly) -> MemoryThreads:
+    (found,) = (part for part in assembly.owned if isinstance(part, MemoryThreads))
+    return found
 
 
 async def seed_responses(runtime: Runtime) -> None:

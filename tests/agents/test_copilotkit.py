@@ -17,7 +17,7 @@ from starlette.routing import Route
 from rightseat.agents.copilotkit import EndpointAgent, EndpointAgents, Options
 from rightseat.agents.event_normalizer import InvalidAgentEvent
 from rightseat.core.agent import AgentGroup
-from rightseat.core.ask import Answer, Ask, ToolOffer
+from rightseat.core.ask import Answer, Ask, Principal, ToolOffer
 from rightseat.core.errors import AgentEndpointNotFound, AgentNotFound, AgentRefused, AgentUnreachable, NotConfigured
 from rightseat.core.events import (
     Custom,
@@ -35,7 +35,7 @@ from rightseat.core.events import (
     ToolCallReturned,
     ToolCallStarted,
 )
-from rightseat.core.messages import user
+from rightseat.core.messages import Call, Result, Text, user
 from rightseat.egress.endpoint import Endpoint
 from rightseat.engines.local import _direct_steps
 from tests.conftest import Serve
@@ -56,6 +56,8 @@ Lines = list[dict[str, Any]]
 class Remotely:
     """An endpoint whose agents say these lines, one list a request."""
 
+    thread: Any = None
+
     def __init__(self, *answers: Lines) -> None:
         self.answers = list(answers)
         self.seen: list[tuple[str, dict[str, Any]]] = []
@@ -67,6 +69,8 @@ class Remotely:
         self.headers.append(dict(request.headers))
         if path == "/info":
             return JSONResponse(INFO)
+        if path == "/agents/state":
+            return JSONResponse(self.thread)
         if path == "/actions/execute":
             return JSONResponse({"result": {"name": "User_7"}})
         lines = (f"{json.dumps(line)}\n" for line in self.answers.pop(0))
@@ -229,6 +233,66 @@ async def test_only_listed_headers_are_forwarded_to_the_endpoint(serve: Serve) -
     for headers in remote.headers:
         assert headers["x-tenant"] == "t1"
         assert "authorization" not in headers
+
+
+STORED = {
+    "threadId": "t1",
+    "threadExists": True,
+    "state": {"city": "Paris"},
+    "messages": [
+        {"id": "u1", "role": "user", "content": "Where?"},
+        {"id": "m1", "role": "assistant", "content": "Let me see.", "parentMessageId": "u1"},
+        {"id": "c1", "name": "nameOf", "arguments": {"userId": "7"}, "parentMessageId": "m1"},
+        {"id": "r1", "actionExecutionId": "c1", "actionName": "nameOf", "result": "User_7"},
+        {"kind": "of a later version"},
+    ],
+}
+
+
+async def test_a_thread_that_only_the_endpoint_has_is_loaded_from_it(serve: Serve) -> None:
+    remote = Remotely()
+    ask = Ask(messages=(), thread_id="t1", properties={"tenant": "acme"})
+
+    async with agent(serve, remote, headers={"x-key": "k"}) as built:
+        remote.thread = STORED
+        thread = await built.load_thread(ask)
+        remote.thread = STORED | {key: json.dumps(STORED[key]) for key in ("state", "messages")}
+        as_text = await built.load_thread(ask)
+        remote.thread = {"threadId": "t1", "threadExists": False, "state": {}, "messages": []}
+        absent = await built.load_thread(ask)
+
+    assert remote.seen[0] == ("/agents/state", {"properties": {"tenant": "acme"}, "threadId": "t1", "name": "graph"})
+    assert remote.headers[0]["x-key"] == "k"
+    assert thread is not None
+    assert (thread, absent) == (as_text, None)
+    assert thread.state == {"city": "Paris"}
+    assert [(one.id, one.role) for one in thread.messages] == [("u1", "user"), ("m1", "assistant"), ("r1", "tool")]
+    assert thread.messages[1].parts == (Text("Let me see."), Call("c1", "nameOf", '{"userId":"7"}'))
+    assert thread.messages[2].parts == (Result("c1", "nameOf", "User_7"),)
+
+
+@pytest.mark.parametrize(("options", "requests"), [({}, 0), ({"client_threads": True}, 1)])
+async def test_a_user_who_signed_in_loads_no_thread_of_the_endpoint_unless_the_operator_allows_it(
+    serve: Serve, options: dict[str, Any], requests: int
+) -> None:
+    remote = Remotely()
+    remote.thread = STORED
+
+    async with agent(serve, remote, **options) as built:
+        thread = await built.load_thread(Ask(messages=(), thread_id="t1", principal=Principal("eve")))
+
+    assert len(remote.bodies("/agents/state")) == requests
+    assert (thread is not None) == bool(requests)
+
+
+@pytest.mark.parametrize("wrong", [[], {"threadExists": True}, {"threadExists": "yes", "state": {}, "messages": []}])
+async def test_an_invalid_thread_is_an_error_that_names_what_is_wrong(serve: Serve, wrong: Any) -> None:
+    remote = Remotely()
+    remote.thread = wrong
+
+    async with agent(serve, remote) as built:
+        with pytest.raises(AgentUnreachable, match="`threadExists`"):
+            await built.load_thread(Ask(messages=(), thread_id="t1"))
 
 
 @pytest.mark.parametrize(("options", "sent"), [({}, None), ({"client_node": True}, "chat")])

@@ -146,6 +146,15 @@ async def test_R_12_1_a_client_may_want_no_plugin_at_all(tmp_path: Path) -> None
     assert stage.model_caller.counts.total() == 0
 
 
+async def test_R_12_1_a_client_may_choose_the_plugins_of_a_question(tmp_path: Path) -> None:
+    async with staged(tmp_path, {"choose": "none"}, plugins=("weather", "host_security")) as stage:
+        every = custom(await stage.ask(), "flow.chosen")["candidates"]
+        some = custom(await stage.ask(properties={"plugins": ["weather"]}), "flow.chosen")["candidates"]
+
+    assert {one.partition(".")[0] for one in every} == {"weather", "host_security"}
+    assert {one.partition(".")[0] for one in some} == {"weather"}
+
+
 async def test_R_12_1_one_flow_given_is_not_chosen(tmp_path: Path) -> None:
     async with staged(tmp_path, RAIN, FORECAST, suggestions=False) as stage:
         events = await stage.ask(properties={"flow": "weather.forecast"})

@@ -32,7 +32,7 @@ def test_a_signal_during_startup_stops_the_server(tmp_path: Path) -> None:
     (tmp_path / "acme" / "told.py").write_text(TOLD_WHILE_IT_STARTS)
     (tmp_path / "rightseat.yaml").write_text("models: {default: {type: acme.told}}")
 
-    ended = subprocess.run([*SERVE, "-c", "rightseat.yaml"], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run([*SERVE, "-c", "rightseat.yaml"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
 
     assert ended.stdout == "process 1\n"
     assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "")
@@ -45,7 +45,7 @@ def test_a_server_that_stopped_cleanly_exits_with_0(tmp_path: Path) -> None:
             next(line for line in process.stdout if line.startswith("  origins"))
             os.kill(child_of(process.pid), signal.SIGTERM)
 
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=60) == 0
         finally:
             process.kill()
 

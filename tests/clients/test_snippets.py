@@ -71,7 +71,7 @@ def test_the_component_with_use_chat_shows_an_answer(server: str, tmp_path: Path
 
 def read_code(server: str, face: str, title: str) -> str:
     headers = {"authorization": f"Bearer {KEY}"}
-    answer = httpx2.get(f"{server}/operator/snippets/{face}", headers=headers, timeout=30)
+    answer = httpx2.get(f"{server}/operator/snippets/{face}", headers=headers)
     answer.raise_for_status()
     (code,) = [one["code"] for one in answer.json() if one["title"] == title]
     assert isinstance(code, str)

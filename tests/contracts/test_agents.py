@@ -6,11 +6,12 @@ from contextlib import aclosing
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
 from rightseat.agents.langgraph.runner import thread_id
-from rightseat.core.agent import Agent
-from rightseat.core.ask import Answer, Ask
+from rightseat.core.agent import Agent, StoresThreads
+from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import (
     Event,
@@ -23,6 +24,7 @@ from rightseat.core.events import (
     ToolCallReturned,
     ToolCallStarted,
 )
+from rightseat.core.loop.tool_calls import calls_in
 from rightseat.core.messages import Message, Result, user
 from rightseat.core.stream.reducer import Reducer
 from rightseat.engines.local import _direct_steps
@@ -198,6 +200,31 @@ async def test_langgraphs_own_server_marks_a_stopped_run_as_interrupted(start: S
 
     assert before == ["running"]
     assert after == ["interrupted"]
+
+
+@pytest.mark.parametrize(
+    "name", ["copilotkit: copilotkit 0.1.63", "langgraph: langgraph dev", "langgraph: in this process"]
+)
+async def test_a_thread_is_loaded_from_the_agent_that_stores_it(start: Start, name: str) -> None:
+    subject, ask = SUBJECTS[name], asking("weather")
+
+    async with subject.open(start(subject.server).url) as agent:
+        assert isinstance(agent, StoresThreads)
+        absent = await agent.load_thread(asking("hi"))  # another thread: the SDK remembers which it did not have
+        await run(agent, ask)
+        thread = await agent.load_thread(ask)
+        others = await agent.load_thread(msgspec.structs.replace(ask, principal=Principal("eve")))
+
+    assert (absent, others) == (None, None)
+    assert thread is not None
+    assert [one.role for one in thread.messages] == ["user", "assistant", "tool", "assistant"]
+    assert thread.messages[0].id == ask.messages[0].id
+    (call,) = calls_in(thread.messages)
+    (result,) = (part for one in thread.messages for part in one.parts if isinstance(part, Result))
+    assert (call.name, result.call_id, result.content) == ("get_weather", call.id, "sunny in Paris")
+    assert thread.messages[-1].text == "Done: sunny in Paris"
+    assert isinstance(thread.state, dict)
+    assert "messages" not in thread.state
 
 
 async def test_two_runs_at_once_do_not_mix(agent: Agent, subject: Subject) -> None:

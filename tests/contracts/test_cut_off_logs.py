@@ -32,7 +32,7 @@ async def test_what_was_kept_though_the_answer_was_lost_is_not_kept_twice(networ
     way, here, there = network
     await here.create("r")
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         near = asyncio.create_task(read(here, "r"))
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "one"))
@@ -64,7 +64,7 @@ async def test_a_run_is_created_and_opened_though_the_answers_are_lost(network: 
         way.mend()
         await task
 
-    async with asyncio.timeout(20), AsyncExitStack() as left:
+    async with asyncio.timeout(60), AsyncExitStack() as left:
         await losing_the_answer(here.create("r"))
         opening = here.open("r", 1)
         left.push_async_exit(opening)
@@ -82,7 +82,7 @@ async def test_a_process_that_was_disconnected_during_a_takeover_detects_it_and_
     way, here, there = network
     await here.create("r")
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         near = asyncio.create_task(read(here, "r"))
         async with here.open("r", 1) as sleeper:
             await sleeper.append(TextDelta("m", "one"))

@@ -87,7 +87,7 @@ async def test_a_log_that_is_lost_before_it_is_opened_is_created_again_under_the
     await here.create("r")
     await there.delete(("r",))
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         with pytest.raises(RunNotFound):
             async with here.open("r", 1):
                 pass
@@ -118,7 +118,7 @@ async def test_a_writer_gets_the_loss_of_its_log_and_continues_under_a_new_epoch
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         near = asyncio.create_task(events_of(here, "r"))
         async with here.open("r", 1) as writer:
             for event in deltas(3):
@@ -140,7 +140,7 @@ async def test_a_follower_in_another_process_gets_the_loss_and_continues_at_its_
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(20), AsyncExitStack() as left:
+    async with asyncio.timeout(60), AsyncExitStack() as left:
         writer = await left.enter_async_context(here.open("r", 1))
         for event in deltas(3):
             await writer.append(event)
@@ -186,7 +186,7 @@ async def test_a_reader_that_has_not_got_the_loss_yet_does_not_block_others(flee
     assert isinstance(there, SharedLog)
     await here.create("r")
 
-    async with asyncio.timeout(20), AsyncExitStack() as left:
+    async with asyncio.timeout(60), AsyncExitStack() as left:
         writer = await left.enter_async_context(here.open("r", 1))
         await writer.append(TextDelta("m", "one"))
         stuck = await left.enter_async_context(following(there, "r"))
@@ -216,7 +216,7 @@ async def test_what_could_not_be_kept_is_never_shown_elsewhere_and_the_run_can_s
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         near = asyncio.create_task(events_of(here, "r"))
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "kept"))

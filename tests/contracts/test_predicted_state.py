@@ -58,7 +58,7 @@ def place(events: list[Event], kind: type[Event]) -> int:
 
 
 async def test_a_client_of_graphql_sees_it_grow(subject: Subject, server: Server, serve: Serve, tmp_path: Path) -> None:
-    async with running(subject, server, serve, tmp_path) as url, httpx2.AsyncClient(timeout=30) as http:
+    async with running(subject, server, serve, tmp_path) as url, httpx2.AsyncClient() as http:
         path, body = GraphQL(url, http).request("story")
         async with asyncio.timeout(30):
             answer = await http.post(url + path, json=body, headers={"accept": recorded.ACCEPT})
@@ -73,7 +73,7 @@ async def test_a_client_of_graphql_sees_it_grow(subject: Subject, server: Server
 async def test_an_agui_client_gets_the_rules_for_predicted_state(
     subject: Subject, server: Server, serve: Serve, tmp_path: Path
 ) -> None:
-    async with running(subject, server, serve, tmp_path) as url, httpx2.AsyncClient(timeout=30) as http:
+    async with running(subject, server, serve, tmp_path) as url, httpx2.AsyncClient() as http:
         path, body = AGUI(url, http).request("story")
         async with asyncio.timeout(30):
             events = frames((await http.post(url + path, json=body)).text)

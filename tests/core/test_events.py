@@ -7,6 +7,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
+from rightseat import events
 from rightseat.core.events import Event, ModelResponseEnded, RunFinished, SpanStarted
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
@@ -15,6 +16,10 @@ ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+)$", PAGE.read_text(), re.MULTILINE))
 
 def test_the_page_has_every_event_in_the_order_of_the_code() -> None:
     assert list(ROWS) == [event.__name__ for event in get_args(Event)]
+
+
+def test_every_event_is_a_name_of_the_python_api() -> None:
+    assert {event.__name__ for event in get_args(Event)} <= {*events.__all__}
 
 
 @pytest.mark.parametrize("event", get_args(Event))

@@ -183,7 +183,7 @@ async def test_xml_that_multiplies_itself_is_refused() -> None:
     entities = b"".join(b'<!ENTITY a%d "%b">' % (n + 1, b"&a%d;" % n * 20) for n in range(12))
     xml = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a0 "boom">' + entities + b"]><x>&a12;</x>"
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         with pytest.raises(UnreadableFile):
             await documents.read(archive({"xl/workbook.xml": xml, "[Content_Types].xml": xml}), "xlsx", "bomb.xlsx")
 

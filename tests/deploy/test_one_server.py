@@ -123,7 +123,7 @@ def client(certificates: Certificates) -> httpx2.Client:
     context = ssl.create_default_context(cafile=str(certificates.ca))
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     headers = {"host": "copilot.example.com", "authorization": f"Bearer {KEY}"}
-    return httpx2.Client(verify=context, headers=headers, timeout=30, trust_env=False)
+    return httpx2.Client(verify=context, headers=headers, trust_env=False)
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def shorten(route: str) -> str:
 async def test_answers_have_the_fields_of_the_document(serve: Serve, tmp_path: Path) -> None:
     async with serving(serve, CONFIGURATION.format(plugins=PLUGINS, state=tmp_path)) as server:
         started = (await server.post("agents/default/runs", {"text": "hello"})).json()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             async for _ in server.assembly.runtime.follow(started["run"]):
                 pass
         wrong = compare_answer("POST feedback", await server.post("feedback", {"id": started["run"], "value": "up"}))

@@ -289,7 +289,7 @@ async def test_a_client_of_a_server_that_slept_sees_how_another_went_on(
         async with serving(one, tmp_path) as (process, url), serving(two, tmp_path):
             read, wakes = b"", list[asyncio.Task[None]]()
             async with (
-                httpx2.AsyncClient(base_url=url, timeout=40) as client,
+                httpx2.AsyncClient(base_url=url, timeout=60) as client,
                 client.stream("POST", path, json=body, headers={"accept": f"{ACCEPT}, text/event-stream"}) as answer,
             ):
                 assert answer.status_code == 200

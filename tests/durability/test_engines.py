@@ -247,7 +247,7 @@ async def test_expired_threads_go_with_their_logs_when_the_server_starts(tmp_pat
     async with running(tmp_path) as runtime:
         await runtime.start(asking("Hello", "r"))
         await heard(runtime, "r")
-    async with running(tmp_path, retention_days=1e-9) as runtime, asyncio.timeout(10):
+    async with running(tmp_path, retention_days=1e-9) as runtime, asyncio.timeout(60):
         await until(partial(is_forgotten, runtime, "r"))
         assert list(await runtime.threads.list(ANNA)) == []
 

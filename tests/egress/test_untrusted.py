@@ -57,7 +57,7 @@ async def test_R_7_3_a_long_request_body_is_streamed_as_the_server_reads() -> No
         await visit.reader.readexactly(640 * 65536)
         await visit.send(SHORT)
 
-    async with playing(slow) as server, asyncio.timeout(20):
+    async with playing(slow) as server, asyncio.timeout(60):
         outgoing = FetchRequest("POST", parse_url(server.url), body=Body(), length=640 * 65536)
         sending = asyncio.create_task(UntrustedClient().send(outgoing, HERE, RequestLimits(timeout=20)))
         await until(lambda: taken)

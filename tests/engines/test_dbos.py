@@ -317,7 +317,7 @@ class Dying(LocalEngine):
 async def test_an_answer_whose_process_died_before_the_engine_knew_of_it_has_its_history(tmp_path: Path) -> None:
     loop = Loop(ScriptedModel([calls("charge")]), [Shop(tmp_path, halts=False)], approval="always", durable=True)
     where = connect(tmp_path / "rightseat.db")
-    async with asyncio.timeout(20), SqlThreads(where) as threads:
+    async with asyncio.timeout(60), SqlThreads(where) as threads:
         runtime = Runtime({"default": loop}, log=MemoryLog(), threads=threads, engine=Dying())
         await runtime.start(ask())
         async for _ in runtime.follow("r"):

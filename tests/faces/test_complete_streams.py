@@ -84,7 +84,7 @@ STREAMS = {
 @asynccontextmanager
 async def serving(serve: Serve, folder: Path, parts: str = "") -> AsyncIterator[httpx2.AsyncClient]:
     built = app.build(config.parse(CONFIGURATION.format(folder=folder, parts=parts), environ={}))
-    async with asyncio.timeout(60), serve(built) as url, httpx2.AsyncClient(base_url=url, timeout=30) as client:
+    async with asyncio.timeout(60), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
         yield client
 
 
@@ -165,7 +165,7 @@ async def test_a_queued_stream_whose_run_cannot_start_ends_with_the_error_of_its
     async with (
         asyncio.timeout(60),
         serve(app.application(assembly, found.server)) as url,
-        httpx2.AsyncClient(base_url=url, timeout=30) as client,
+        httpx2.AsyncClient(base_url=url) as client,
         client.stream("POST", stream.path, json=stream.body, headers=stream.headers) as response,
     ):
         body = ""

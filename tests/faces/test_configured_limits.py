@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ agents:
 faces:
   - {{type: copilotkit, path: /copilotkit, agent: default}}
   - {{type: openai, path: /v1}}
+  - {{type: anthropic}}
   - {{type: openbb, path: /openbb, agent: default}}
   - {{type: mcp, path: /mcp, agents: [default]}}
   - {{type: ai_sdk, path: /api/chat}}
@@ -55,7 +57,7 @@ async def serving(serve: Serve, folder: Path, limits: str = ONE) -> AsyncIterato
     async with (
         asyncio.timeout(60),
         serve(built) as url,
-        httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}, timeout=30) as client,
+        httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}) as client,
     ):
         yield client, url
 
@@ -65,12 +67,13 @@ async def test_every_face_refuses_in_its_own_form(serve: Serve, tmp_path: Path) 
         first = await client.post("/v1/chat/completions", json=PLAIN)
         completion = await client.post("/v1/chat/completions", json=PLAIN)
         response = await client.post("/v1/responses", json={"model": "default", "input": "Hi"})
+        message = await client.post("/anthropic/v1/messages", json={**PLAIN, "max_tokens": 9})
         agui = await client.post("/copilotkit/agent/default/run", json=run_input())
         threads = await client.get("/copilotkit/threads")
         graphql = await client.post("/copilotkit", json=chat("Hi"))
         openbb = await client.post("/openbb/v1/query", json={"messages": [{"role": "human", "content": "Hi"}]})
-        message = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
-        ai_sdk = await client.post("/api/chat", json={"id": "c1", "messages": [message], "trigger": "submit-message"})
+        hello = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+        ai_sdk = await client.post("/api/chat", json={"id": "c1", "messages": [hello], "trigger": "submit-message"})
         operator = await client.post("/operator/agents/default/runs", json={"text": "Hi"}, headers=CHANGING)
         other_key = await client.post("/v1/chat/completions", json=PLAIN, headers={"x-api-key": "key-alice-too"})
         bob = await client.post("/v1/chat/completions", json=PLAIN, headers={"x-api-key": "key-bob"})
@@ -90,6 +93,11 @@ async def test_every_face_refuses_in_its_own_form(serve: Serve, tmp_path: Path) 
         error = refused.json()["error"]
         assert error.pop("message").startswith(MESSAGE)
         assert error == {"type": "requests", "param": None, "code": "rate_limit_exceeded"}
+    assert (message.status_code, message.json()["error"]["type"]) == (429, "rate_limit_error")
+    names = [f"anthropic-ratelimit-requests-{name}" for name in ("limit", "remaining", "reset")]
+    most, left, reset = (message.headers[name] for name in names)
+    assert (most, left, datetime.fromisoformat(reset) > datetime.now(UTC)) == ("1", "0", True)
+    assert "x-ratelimit-limit-requests" not in message.headers
     started, failed = (json.loads(line.removeprefix("data: ")) for line in agui.text.split("\n\n") if line)
     assert (agui.status_code, started["type"], failed["type"]) == (200, "RUN_STARTED", "RUN_ERROR")
     assert failed["code"] == "rate_limit_exceeded"

@@ -103,8 +103,8 @@ async def serving(
     written = CONFIGURATION.format(folder=folder, openbb=openbb, threads=threads, log=log)
     built = app.build(config.parse(written, environ={}))
     async with asyncio.timeout(60), serve(built) as url:
-        alice = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}, timeout=30)
-        bob = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-bob"}, timeout=30)
+        alice = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"})
+        bob = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-bob"})
         async with alice, bob:
             yield Clients(alice, bob, folder)
 

@@ -13,7 +13,7 @@ async def test_R_3_9_the_operators_entry_suffices_for_a_private_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with plugged(tmp_path, monkeypatch, is_declared=False) as url, visiting(url) as client:
-        answer = await client.post("/agent/default/run", json=asking(WEATHER), timeout=30)
+        answer = await client.post("/agent/default/run", json=asking(WEATHER))
 
     assert "°C" in text_of(read(answer.content))
 
@@ -23,7 +23,7 @@ async def test_R_3_9_a_blocked_request_logs_the_entry_that_is_missing(
 ) -> None:
     async with plugged(tmp_path, monkeypatch, is_allowed=False) as url, visiting(url) as client:
         warning = next(line for line in caplog.messages if line.startswith("The plugin weather needs"))
-        answer = await client.post("/agent/default/run", json=asking(WEATHER), timeout=30)
+        answer = await client.post("/agent/default/run", json=asking(WEATHER))
         document = (tmp_path / "plugins/weather/openapi.yaml").read_text()
 
     place = re.search(r"http://(127\.0\.0\.1:[0-9]+)", document)

@@ -94,7 +94,7 @@ async def by_streamed_response(url: str) -> Reported:
 
 async def by_agui(url: str) -> Reported:
     async with visiting(url) as client:
-        await client.post("/agent/default/run", json=asking(WEATHER), timeout=30)
+        await client.post("/agent/default/run", json=asking(WEATHER))
     return None
 
 

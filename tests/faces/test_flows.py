@@ -31,7 +31,7 @@ Patch = pytest.MonkeyPatch
 
 
 async def ask(client: httpx2.AsyncClient, text: str | None, **more: Any) -> list[Frame]:
-    answer = await client.post(RUN, json=asking(text, **more), timeout=30)
+    answer = await client.post(RUN, json=asking(text, **more))
     assert answer.status_code == 200, answer.text
     return read(answer.content)
 
@@ -220,7 +220,7 @@ async def suggestions(client: httpx2.AsyncClient, *before: dict[str, Any]) -> li
     """What CopilotKit's chat gets, in the way in which it asks: a copy of the messages, in a thread of its own."""
     wish = {"id": "s-1", "role": "user", "content": "Suggest what the user could say next."}
     body = asking(None, thread="s-1", run="s-1", messages=[*before, wish], **SUGGESTING)
-    frames = read((await client.post("/agent/default/suggest", json=body, timeout=30)).content)
+    frames = read((await client.post("/agent/default/suggest", json=body)).content)
     written = "".join(frame.data["delta"] for frame in frames if frame.type == "TOOL_CALL_ARGS")
     assert frames[-1].type == "RUN_FINISHED"
     return [one["message"] for one in json.loads(written)["suggestions"]]
@@ -385,7 +385,7 @@ async def by_openbb_with_the_switch_on(url: str) -> None:
 async def by_openbb_of_2024(url: str) -> None:
     body = {"messages": [{"role": "human", "content": WEATHER}]}
     async with httpx2.AsyncClient() as client:
-        await client.post(f"{url}/openbb/v1/query", json=body, timeout=30)
+        await client.post(f"{url}/openbb/v1/query", json=body)
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ async def busy(serve: Serve, folder: Path) -> AsyncIterator[tuple[httpx2.AsyncCl
     """A server on which alice has the one run that she may have, by another key of hers."""
     built = app.build(config.parse(CONFIGURATION.format(folder=folder), environ={}))
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         serve(built) as url,
-        httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}, timeout=10) as client,
+        httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}) as client,
         client.stream("POST", "/v1/chat/completions", json=BUSY, headers={"x-api-key": "key-alice-too"}),
     ):
         yield client, url
@@ -122,9 +122,9 @@ async def test_mcp_gets_a_result_that_is_an_error(serve: Serve, tmp_path: Path) 
 async def test_a_client_that_goes_away_frees_the_slot(serve: Serve, tmp_path: Path) -> None:
     built = app.build(config.parse(CONFIGURATION.format(folder=tmp_path), environ={}))
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         serve(built) as url,
-        httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}, timeout=10) as client,
+        httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}) as client,
     ):
         async with client.stream("POST", "/v1/chat/completions", json=BUSY):
             assert (await client.post("/v1/chat/completions", json=PLAIN)).status_code == 429

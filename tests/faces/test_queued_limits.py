@@ -67,7 +67,7 @@ async def serving(serve: Serve, folder: Path, limits: str) -> AsyncIterator[http
     async with (
         asyncio.timeout(60),
         serve(built) as url,
-        httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}, timeout=30) as client,
+        httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"}) as client,
     ):
         yield client
 

@@ -53,7 +53,7 @@ async def serving(
 ) -> AsyncIterator[httpx2.AsyncClient]:
     text = CONFIGURATION.format(folder=folder, threads=threads, limits=limits)
     built = app.build(config.parse(text, environ={}))
-    async with asyncio.timeout(60), serve(built) as url, httpx2.AsyncClient(base_url=url, timeout=30) as client:
+    async with asyncio.timeout(60), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
         yield client
 
 

@@ -90,7 +90,7 @@ def bearer(credential: str) -> dict[str, str]:
 
 
 async def ask(client: httpx2.AsyncClient, run: str = "r-1", thread: str = "t-1") -> str:
-    answer = await client.post("/agent/default/run", json=asking(WEATHER, run=run, thread=thread), timeout=30)
+    answer = await client.post("/agent/default/run", json=asking(WEATHER, run=run, thread=thread))
     assert answer.status_code == 200, answer.text
     return answer.text
 
@@ -185,7 +185,7 @@ async def test_a_run_that_another_process_resumes_has_no_token_and_reports_it(
         await asyncio.gather(asked, return_exceptions=True)
         one.gate.set()
         async with acting(tmp_path, monkeypatch, one, **DURABLE) as url, visiting(url, **bearer(credential)) as client:
-            answer = await client.post("/agent/default/connect", json=asking(None), timeout=30)
+            answer = await client.post("/agent/default/connect", json=asking(None))
 
     assert "no user token is available: the request had none, or the run was resumed after a restart" in answer.text
     assert text_of(read(answer.content))

@@ -56,7 +56,7 @@ async def server(guard: Guard, said: Any) -> AsyncIterator[tuple[httpx2.AsyncCli
             ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options(transcription=hears)),
         ]
         app = application(Assembly(runtime, faces), Server())
-        async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=5) as client:
+        async with serving(app) as url, httpx2.AsyncClient(base_url=url) as client:
             yield client, behind
 
 

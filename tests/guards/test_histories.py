@@ -98,7 +98,7 @@ async def ask_openai(client: httpx2.AsyncClient, said: Said) -> httpx2.Response:
 @pytest.mark.parametrize("ask", [ask_graphql, ask_agui, ask_openbb, ask_openai])
 async def test_what_was_denied_reaches_no_model_when_it_is_sent_again(ask: object, history: list[Said]) -> None:
     model = ScriptedModel([says("Hi.")] * len(history))
-    async with server(model) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
+    async with server(model) as url, httpx2.AsyncClient(base_url=url) as client:
         answers = [await ask(client, said) for said in history]  # type: ignore[operator]
 
     assert "Hi." in answers[-1].text
@@ -108,7 +108,7 @@ async def test_what_was_denied_reaches_no_model_when_it_is_sent_again(ask: objec
 
 @pytest.mark.parametrize("ask", [ask_agui, ask_openbb, ask_openai])
 async def test_removed_messages_are_reported_to_the_client(ask: object) -> None:
-    async with server(ScriptedModel([says("Hi.")])) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
+    async with server(ScriptedModel([says("Hi.")])) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await ask(client, LATER)  # type: ignore[operator]
 
     if ask is ask_agui:

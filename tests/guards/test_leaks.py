@@ -114,7 +114,7 @@ def leaked(body: str) -> list[str]:
 async def test_nothing_of_it_reaches_a_client(ask: object) -> None:
     wrong: list[tuple[int, list[str]]] = []
     told = 0
-    async with server() as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
+    async with server() as url, httpx2.AsyncClient(base_url=url) as client:
         for number in range(EACH):
             answer = await ask(client, script(number), number)  # type: ignore[operator]
             told += "Not here." in answer.text or "content_filter" in answer.text

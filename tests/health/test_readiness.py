@@ -260,7 +260,7 @@ async def test_a_load_balancer_without_a_host_gets_one_word(
     serve: Serve, tmp_path: Path, request_head: str, status: int
 ) -> None:
     assembly, built = fleet(tmp_path)
-    async with asyncio.timeout(20), serve(built) as url:
+    async with asyncio.timeout(60), serve(built) as url:
         ready = await exchange(url, request_head)
         assembly.runtime.is_shutting_down = True
         unready = await exchange(url, request_head)

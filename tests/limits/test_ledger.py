@@ -33,7 +33,7 @@ async def test_only_a_slot_that_was_asked_for_anew_is_given_back(is_forced: bool
     ledger = Ledger(store)
     wanted = Reserve("r1:slot", "r1", [Charge(KEY, LimitRule(RUNS, 1), 1)], USAGE, is_forced=is_forced)
 
-    async with asyncio.timeout(10), ledger:
+    async with asyncio.timeout(60), ledger:
         first = asyncio.create_task(ledger.reserve(wanted))
         await settle()
         first.cancel()

@@ -78,7 +78,7 @@ async def limited(limit: str) -> AsyncIterator[tuple[httpx2.AsyncClient, Upstrea
             limits: [{{name: all, subject: everyone, {limit}}}]
         """
         built = app.build(config.parse(text, environ={}))
-        async with serving(built) as url, httpx2.AsyncClient(base_url=url, timeout=30) as client:
+        async with serving(built) as url, httpx2.AsyncClient(base_url=url) as client:
             yield client, upstream
 
 

@@ -56,7 +56,7 @@ async def write(log: SharedLog, run_id: str, text: str = "one") -> None:
 
 
 async def test_all_processes_may_start_at_once_on_an_empty_database() -> None:
-    async with asyncio.timeout(20), schema() as url, AsyncExitStack() as stack:
+    async with asyncio.timeout(60), schema() as url, AsyncExitStack() as stack:
         logs = await asyncio.gather(*(stack.enter_async_context(built(url)) for _ in range(8)))
         await asyncio.gather(*(write(log, f"r{number}") for number, log in enumerate(logs)))
         found = await asyncio.gather(*(logs[0].read(f"r{number}") for number in range(8)))
@@ -161,7 +161,7 @@ async def test_forgetting_leaves_no_rows(url: str, connection: Any) -> None:
 
 async def test_a_slow_transaction_hides_no_entry_from_followers(url: str, connection: Any) -> None:
     """Commits are not in the order of what they write; a reader that went by one number for all would skip some."""
-    async with asyncio.timeout(20), built(url) as here, built(url) as there:
+    async with asyncio.timeout(60), built(url) as here, built(url) as there:
         await here.create("a")
         await here.create("b")
 

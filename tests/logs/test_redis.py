@@ -234,7 +234,7 @@ async def test_a_redis_that_stays_unreachable_ends_the_run_with_an_error(
     server: OwnRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
     stop = asyncio.Event()
-    async with asyncio.timeout(20), built(server.url, timeout=0.5) as here:
+    async with asyncio.timeout(60), built(server.url, timeout=0.5) as here:
         await here.create("r")
         near = Listener(here, "r")
         async with here.open("r", 1) as writer:
@@ -257,7 +257,7 @@ async def test_a_redis_that_stays_unreachable_ends_the_run_with_an_error(
 
 async def test_a_run_that_ended_while_redis_was_away_ends_for_the_others_when_it_is_back(server: OwnRedis) -> None:
     stop = asyncio.Event()
-    async with asyncio.timeout(20), built(server.url, timeout=0.5) as here, built(server.url) as there:
+    async with asyncio.timeout(60), built(server.url, timeout=0.5) as here, built(server.url) as there:
         await here.create("r")
         far = Listener(there, "r")
         async with here.open("r", 1) as writer:
@@ -275,7 +275,7 @@ async def test_a_run_that_ended_while_redis_was_away_ends_for_the_others_when_it
 
 
 async def test_writers_wait_while_redis_is_away_and_memory_stays_bounded(server: OwnRedis) -> None:
-    async with asyncio.timeout(20), built(server.url) as here:
+    async with asyncio.timeout(60), built(server.url) as here:
         await here.create("r")
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "first"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.measure.tool_calls import in_turn, score
+from tests.measure.tool_calls import QUESTIONS, in_turn, mix, read_cases_without, score, share, write_false_calls
 
 CASE: dict[str, Any] = {
     "id": "one",
@@ -56,3 +56,28 @@ def test_every_way_is_first_in_turn() -> None:
     firsts = [in_turn(CASE, ["completion", "chat"], at)[0][1:] for at in range(4)]
 
     assert firsts == [("completion", "required"), ("completion", "auto"), ("chat", "required"), ("chat", "auto")]
+
+
+def test_a_question_that_needs_no_tool_has_tools_and_is_asked_with_auto_only() -> None:
+    own = [CASE | {"id": f"own_{number}", "src": "own"} for number in range(40)]
+    without = read_cases_without(own)
+
+    assert len(without) == len(set(QUESTIONS.read_text().splitlines())) == 60
+    assert all(case["tools"] for case in without)
+    assert in_turn(without[0], ["chat", "generic"], 0) == [
+        ("without_0", "chat", "auto"),
+        ("without_0", "generic", "auto"),
+    ]
+    mixed = [case["id"] for case in mix(own[:4], without[:2])]
+    assert mixed == ["own_0", "without_0", "own_1", "own_2", "without_1", "own_3"]
+
+
+def test_a_call_where_none_is_needed_is_a_false_one() -> None:
+    cases = [{"id": str(number), "expect": []} for number in range(4)]
+    replies: list[dict[str, Any]] = [{"calls": [["f", "{}"]]}, {"text": "Hi."}, {"text": " "}, {"text": "Hello."}]
+    results = {(str(number), "generic", "auto"): reply for number, reply in enumerate(replies)}
+
+    assert write_false_calls(cases, ["generic"], results)[-1] == (  # type: ignore[arg-type]  # "auto" is a choice
+        "| generic | 4 | 25% (5% to 70%) | 25% (5% to 70%) |"
+    )
+    assert share(0, 60) == "0% (0% to 6%)"

@@ -1,13 +1,17 @@
 """Tool calls of a model on llama-server: `type: completion` against llama-server's own chat endpoint.
 
-    python -m tests.measure.tool_calls [--model qwen] [--cases 200] [--ways completion chat openai] [--results FILE]
+    python -m tests.measure.tool_calls [--model qwen] [--cases 200] [--without 60] [--choices auto]
+        [--ways completion hermes forced-hermes generic chat openai] [--results FILE]
 
 Asks the cases of the acceptance suite tool-calls (40 of our own, 160 of BFCL v4, downloaded once) with `tool_choice`
 `required` and `auto`, at temperature 0, with at most 300 tokens for an answer, as the suite does. `--cases N` takes
 the first N of a fixed order in which every five have one case of our own, two of BFCL's `simple_python` and two of its
-`multiple`, as the whole has. The ways:
+`multiple`, as the whole has. `--without N` adds the first N of the 60 questions of questions_without_tools.txt, with
+`auto`: each has the tools of one of our own cases and needs none of them, so a call is a false one. The ways:
 
     completion    a model of the type `completion`, which writes prompt and grammar itself and uses POST /completion
+    hermes, forced-hermes, generic
+                  the same with this `style`
     chat          llama-server's own POST /v1/chat/completions, started with --jinja, through the official client
     openai        the same endpoint through a model of the type `openai`
 
@@ -21,6 +25,7 @@ import argparse
 import asyncio
 import http.client
 import json
+import math
 import os
 import random
 import socket
@@ -48,6 +53,8 @@ from rightseat.models.openai import OpenAI, Options
 from tests.conditions import wait_until
 from tests.local_models import SUITE, load_parts
 
+QUESTIONS = Path(__file__).parent / "questions_without_tools.txt"
+STYLES = ("hermes", "forced-hermes", "generic")
 MAX_TOKENS, SEED = 300, 1
 TIMEOUT_S = 3600.0  # on a busy machine a prompt alone took more than 300 s
 SOURCES = ("own", "bfcl_simple_python", "bfcl_multiple", "bfcl_simple_python", "bfcl_multiple")
@@ -65,13 +72,18 @@ def main() -> None:
     parser.add_argument("--model", choices=("qwen", "smollm2", "gemma"), default="qwen")
     parser.add_argument("--server", choices=("xllamacpp", "llama-server"), default="xllamacpp")
     parser.add_argument("--cases", type=int, default=200)
-    parser.add_argument("--ways", nargs="+", choices=("completion", "chat", "openai"), default=["completion", "chat"])
+    parser.add_argument("--without", type=int, default=0)
+    parser.add_argument("--choices", nargs="+", choices=CHOICES, default=list(CHOICES))
+    ways = ("completion", *STYLES, "chat", "openai")
+    parser.add_argument("--ways", nargs="+", choices=ways, default=["completion", "chat"])
     parser.add_argument("--results", type=Path)
     given = parser.parse_args()
     file = given.results or Path(f"tool-calls-{given.model}.jsonl")
-    cases = read_cases()[: given.cases]
+    every = read_cases()
+    cases = mix(every[: given.cases], read_cases_without(every)[: given.without])
     known = read_results(file)
-    wanted = [key for at, case in enumerate(cases) for key in in_turn(case, given.ways, at) if key not in known]
+    keys = [key for at, case in enumerate(cases) for key in in_turn(case, given.ways, at, given.choices)]
+    wanted = [key for key in keys if key not in known]
     if wanted:
         with served(given.server, given.model) as (url, pid):
             asyncio.run(ask_all({case["id"]: case for case in cases}, wanted, url, pid, file))
@@ -87,12 +99,37 @@ def read_cases() -> list[Case]:
     return [sources[name].pop() for _ in range(len(every) // len(SOURCES)) for name in SOURCES]
 
 
+def read_cases_without(every: Sequence[Case]) -> list[Case]:
+    """Questions that need no tool, each with the tools of one of our own cases."""
+    own = sorted(
+        (case for case in every if case["src"] == "own"), key=lambda case: int(case["id"].removeprefix("own_"))
+    )
+    return [
+        {
+            "id": f"without_{at}",
+            "src": "without",
+            "messages": [{"role": "user", "content": question}],
+            "tools": own[at * 7 % len(own)]["tools"],
+            "expect": [],
+        }
+        for at, question in enumerate(QUESTIONS.read_text().splitlines())
+    ]
+
+
+def mix(cases: Sequence[Case], more: Sequence[Case]) -> list[Case]:
+    """Spread the second evenly over the first, so that a measurement that ends early has some of both."""
+    placed = [(at / len(both), case) for both in (cases, more) for at, case in enumerate(both)]
+    return [case for _, case in sorted(placed, key=lambda one: one[0])]
+
+
 Key = tuple[str, str, Choice]
 
 
-def in_turn(case: Case, ways: Sequence[str], at: int) -> list[Key]:
-    keys = [(case["id"], way, choice) for way in ways for choice in CHOICES]
-    first = at % len(keys)
+def in_turn(case: Case, ways: Sequence[str], at: int, choices: Sequence[Choice] = CHOICES) -> list[Key]:
+    """A question that needs no tool is asked with `auto` only."""
+    mine = [choice for choice in choices if case["expect"] or choice == "auto"]
+    keys = [(case["id"], way, choice) for way in ways for choice in mine]
+    first = at % len(keys) if keys else 0
     return keys[first:] + keys[:first]
 
 
@@ -140,11 +177,15 @@ def is_ready(port: int, process: subprocess.Popen[bytes]) -> bool:
 async def ask_all(cases: dict[str, Case], wanted: Sequence[Key], url: str, pid: int, file: Path) -> None:
     async with AsyncExitStack() as stack:
         backend = backends.build(LlamaCppOptions(url=url, timeout=TIMEOUT_S))
-        completion = await stack.enter_async_context(Completion(backend, timeouts=Timeouts(TIMEOUT_S, TIMEOUT_S)))
+        timeouts = Timeouts(TIMEOUT_S, TIMEOUT_S)
+        styled = {way: Completion(backend, style=style, timeouts=timeouts) for way, style in style_of_ways().items()}
+        for model in styled.values():
+            await stack.enter_async_context(model)
         options = Options(model="local", base_url=f"{url}/v1", api_key="none", timeout=TIMEOUT_S)
         through = await stack.enter_async_context(OpenAI(options))
         client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=TIMEOUT_S)
-        ways = {"completion": by_model(completion), "openai": by_model(through), "chat": by_client(client)}
+        ways = {"openai": by_model(through), "chat": by_client(client)}
+        ways |= {way: by_model(model) for way, model in styled.items()}
         for number, (id, way, choice) in enumerate(wanted):
             before, start = cpu_seconds(pid), time.monotonic()
             try:
@@ -156,6 +197,10 @@ async def ask_all(cases: dict[str, Case], wanted: Sequence[Key], url: str, pid: 
             with file.open("a") as out:
                 out.write(json.dumps(entry, ensure_ascii=False) + "\n")
             sys.stderr.write(f"\r{number + 1} of {len(wanted)} ")
+
+
+def style_of_ways() -> dict[str, str]:
+    return {"completion": "auto", **{style: style for style in STYLES}}
 
 
 def by_model(model: Model) -> Way:
@@ -209,8 +254,13 @@ def write(cases: Sequence[Case], ways: Sequence[str], results: dict[Key, dict[st
     lines.append("|---|---|---|---|---|---|---|---|---|")
     for choice in CHOICES:
         for way in ways:
-            found = [(case, results[key]) for case in cases if (key := (case["id"], way, choice)) in results]
+            found = [
+                (case, results[key])
+                for case in cases
+                if case["expect"] and (key := (case["id"], way, choice)) in results
+            ]
             lines += [row(choice, way, found)] if found else []
+    lines += write_false_calls(cases, ways, results)
     failed = [entry for entry in results.values() if "error" in entry]
     lines += [f"error: {entry['id']} {entry['way']} {entry['choice']}: {entry['error']}" for entry in failed]
     both = [case["id"] for case in cases if (case["id"], "openai", "auto") in results]
@@ -220,10 +270,31 @@ def write(cases: Sequence[Case], ways: Sequence[str], results: dict[Key, dict[st
     sys.stdout.write("\n".join(lines) + "\n")
 
 
+def write_false_calls(cases: Sequence[Case], ways: Sequence[str], results: dict[Key, dict[str, Any]]) -> list[str]:
+    lines = []
+    for way in ways:
+        found = [results[key] for case in cases if not case["expect"] and (key := (case["id"], way, "auto")) in results]
+        called = sum(bool(entry.get("calls")) for entry in found)
+        empty = sum(not entry.get("calls") and not entry.get("text", "").strip() for entry in found)
+        if found:
+            shares = f"{share(called, len(found))} | {share(empty, len(found))}"
+            lines.append(f"| {way} | {len(found)} | {shares} |")
+    head = ["", "| way, `auto`, no tool needed | n | a false call | neither call nor text |", "|---|---|---|---|"]
+    return [*head, *lines] if lines else []
+
+
+def share(count: int, n: int) -> str:
+    """A share with its 95 % interval, by Wilson."""
+    z, p = 1.96, count / n
+    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    low, high = (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+    return f"{p:.0%} ({max(low, 0):.0%} to {min(high, 1):.0%})"
+
+
 def row(choice: str, way: str, found: Sequence[tuple[Case, dict[str, Any]]]) -> str:
     n = len(found)
     scores = [score(case, entry) for case, entry in found]
-    shares = [f"{sum(one[at] for one in scores) / n:.1%}" for at in range(4)]
+    shares = [share(sum(one[at] for one in scores), n) for at in range(4)]
     tokens = [sum(entry.get("tokens", (0, 0))[at] for _, entry in found) / n for at in (0, 1)]
     cpu = sum(entry["cpu_seconds"] for _, entry in found) / n
     return f"| {choice} | {way} | {n} | {' | '.join(shares)} | {tokens[0]:.0f} + {tokens[1]:.0f} | {cpu:.1f} |"

@@ -165,7 +165,7 @@ async def asking(
             await visit.send(piece)
         await visit.gone()
 
-    async with playing(script) as server, asyncio.timeout(20), provider.make(server.url, timeouts) as model:
+    async with playing(script) as server, asyncio.timeout(60), provider.make(server.url, timeouts) as model:
         yield model, server
 
 

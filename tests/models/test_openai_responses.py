@@ -55,6 +55,12 @@ def test_a_request_stores_nothing_and_asks_for_encrypted_reasoning() -> None:
     assert [tool["name"] for tool in tools] == ["search"]
 
 
+def test_the_effort_of_a_client_is_sent() -> None:
+    prompt = Prompt((user("Hi"),), (), Parameters(effort="high"))
+
+    assert json.loads(write_response_request(Options(model="o9"), prompt, "o9"))["reasoning"] == {"effort": "high"}
+
+
 def test_parameters_that_the_api_does_not_have_are_named() -> None:
     assert [text.split()[0] for text in list_unsent(Parameters(seed=1, stop=("x",), top_p=0.5))] == ["`stop`", "`seed`"]
 

@@ -84,7 +84,7 @@ async def test_a_task_that_is_cancelled_ends_though_the_database_does_not_respon
 ) -> None:
     way.mute_after = AfterPackets(packets)
     task = asyncio.create_task(getattr(store, method)(select_one))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await way.swallowed.wait()
     began = time.monotonic()
     task.cancel()
@@ -99,7 +99,7 @@ async def test_a_statement_that_is_not_responded_to_ends_with_an_error(
     store: Postgres, way: Proxy, method: str, packets: int
 ) -> None:
     way.mute_after = AfterPackets(packets)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         with pytest.raises(StoreUnreachable):
             await getattr(store, method)(select_one)
         way.mend()
@@ -110,7 +110,7 @@ async def test_a_statement_that_is_not_responded_to_ends_with_an_error(
 async def test_a_connection_whose_settings_are_not_responded_to_is_closed(way: Proxy) -> None:
     way.mute_after = (b"idle_in_transaction",)
     began = time.monotonic()
-    async with asyncio.timeout(20), migrated_database() as database:
+    async with asyncio.timeout(60), migrated_database() as database:
         with pytest.raises(TimeoutError):
             await PostgresConnector(database.replace(":5432", f":{way.port}"), 1.0).connect(
                 command_timeout=30.0, limits_idle_transactions=True

@@ -112,6 +112,9 @@ def list_struct_rows() -> Iterator[tuple[str, StructRows[object]]]:
 STRUCT_ROWS = dict(list_struct_rows())
 RENAMED = {"active_run": "active_run_id", "title": "name", **OTHER_NAMES}
 """Fields of structs, and the columns that have other names."""
+RENAMED_OF_ROWS = {
+    "feedback.FEEDBACK_ROWS": {"run": "run_id", "message": "message_id", "through": "face", "text": "answer_text"}
+}
 
 
 @pytest.mark.parametrize("name", STRUCT_ROWS)
@@ -119,7 +122,8 @@ def test_a_field_is_read_from_the_column_of_its_name(name: str) -> None:
     elements = {label.name: label.element for label in STRUCT_ROWS[name].columns}
     columns = {field: element.name for field, element in elements.items() if isinstance(element, Column)}
 
-    assert columns == {field: RENAMED.get(field, field) for field in columns}
+    renamed = RENAMED | RENAMED_OF_ROWS.get(name, {})
+    assert columns == {field: renamed.get(field, field) for field in columns}
 
 
 def test_a_struct_is_not_read_from_columns_that_it_does_not_have() -> None:

@@ -67,7 +67,7 @@ def transactions(statements: list[str]) -> list[str]:
 async def run(serve: Serve, folder: Path, delay: float, statements: list[str]) -> list[str]:
     """The transactions of a run, from its request to the end of its response."""
     built = app.build(config.parse(CONFIGURATION.format(folder=folder, delay=delay), environ={}))
-    async with asyncio.timeout(20), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with asyncio.timeout(60), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
         await client.post("/copilotkit/agent/default/run", json=run_input("warm-up"))
         statements.clear()
         response = await client.post("/copilotkit/agent/default/run", json=run_input("t"))
@@ -107,7 +107,7 @@ async def test_a_new_chat_and_a_stored_response_take_the_transactions_of_agui(
     serve: Serve, tmp_path: Path, statements: list[str], path: str, body: dict[str, Any], claimed: str
 ) -> None:
     built = app.build(config.parse(CONFIGURATION.format(folder=tmp_path, delay=0), environ={}))
-    async with asyncio.timeout(20), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with asyncio.timeout(60), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
         await client.post("/copilotkit/agent/default/run", json=run_input("warm-up"))
         statements.clear()
         response = await client.post(path, json=body)

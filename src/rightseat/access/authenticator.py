@@ -375,10 +375,6 @@ class RouteAuth:
         """The rights of a request that was authorized; all of them without an authenticator."""
         return find_authorization(request).rights
 
-    def has_named_scope(self, request: HTTPConnection, face: str) -> bool:
-        """Whether the credential has the scope `FACE:*` by that name; True without an authenticator."""
-        return find_authorization(request).names_face(face)
-
     async def open_session(self, request: HTTPConnection, response: Response) -> bool:
         """Give the response the cookie of a new session; False without an authenticator. Raises `Unauthenticated`."""
         if self._authenticator is None or self._sessions is None:

@@ -11,8 +11,8 @@ from typing import Any, Self
 import msgspec
 
 from rightseat.agents.event_normalizer import EventNormalizer, decoding
-from rightseat.core.agent import Agent
-from rightseat.core.ask import Ask
+from rightseat.core.agent import Agent, AgentThread
+from rightseat.core.ask import ANYONE, Ask
 from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentNotFound, AgentRefused, MaxTurnsExceeded, NotConfigured, RightseatError
@@ -42,6 +42,10 @@ class Options(endpoint.Options):
     client_node: bool = False
     """Whether the agent receives the node that CopilotKit's clients send as `nodeName`. A graph continues after that
     node, so a client could skip a node that checks something."""
+    client_threads: bool = False
+    """Whether users who sign in may load threads that only the endpoint has (`loadAgentState`). The endpoint receives
+    the thread's id without the user, so a user who knows an id could read the thread of another. Without
+    authentication, where all users are one, they may."""
     show_errors: bool = False
     """Whether clients receive the agent's own error message when it fails. It is the text of an exception; by default
     it is only logged."""
@@ -91,6 +95,11 @@ class EndpointAgent:
             messages += (*new_messages, *(result_message(result) for result in results))
             ask = msgspec.structs.replace(ask, state=reducer.state, answers=())
         raise MaxTurnsExceeded(MAX_REQUESTS)
+
+    async def load_thread(self, ask: Ask) -> AgentThread | None:
+        if ask.principal.id != ANYONE.id and not self._options.client_threads:
+            return None
+        return await self._endpoint.load_thread(self._name, ask)
 
     async def _stream_response(
         self, ask: Ask, info: EndpointInfo, messages: tuple[Message, ...], normalizer: EventNormalizer

@@ -178,7 +178,7 @@ class Flows:
 
     def _respond_without_flow(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         history = prepend_instructions(self._options.instructions, ask.context, repair_history(ask.messages))
-        prompt = Prompt(history, (), ask.parameters, ask.thread_id)
+        prompt = Prompt(history, (), ask.parameters, ask.thread_id, ask.run_id, ask.properties)
         return steps.stream(
             "answer", lambda: continuation.stream_response(self._model, prompt, steps, renamed=ask.durable)
         )

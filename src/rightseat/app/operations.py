@@ -53,4 +53,5 @@ def build_operations(
         workbenches=workbenches,
         prices=prices,
         feedback=store.feedback,
+        is_alone=store.threads.reap_every is None,
     )

@@ -8,7 +8,9 @@ import msgspec
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event
+from rightseat.core.messages import Message
 from rightseat.core.tools import Tool
+from rightseat.core.types import JsonValue
 
 
 class Agent(Protocol):
@@ -73,6 +75,25 @@ class AgentGroup(Agent, Protocol):
         ...
 
     def member(self, name: str) -> Agent: ...
+
+
+class AgentThread(msgspec.Struct, frozen=True):
+    """A thread as its agent stores it."""
+
+    messages: tuple[Message, ...]
+    state: JsonValue = None
+
+
+@runtime_checkable
+class StoresThreads(Agent, Protocol):
+    """An agent that stores threads itself, such as a graph with a checkpointer."""
+
+    async def load_thread(self, ask: Ask) -> AgentThread | None:
+        """The thread `ask.thread_id` of the ask's user; None if the agent has none that this user may read.
+
+        Raises an `AgentError` if it cannot be loaded.
+        """
+        ...
 
 
 class PluginSummary(msgspec.Struct, frozen=True):

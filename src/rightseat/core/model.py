@@ -1,6 +1,6 @@
 """The model protocol: an adapter turns a prompt into a stream of chunks."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal, Protocol, runtime_checkable
 
@@ -20,6 +20,10 @@ class Prompt(msgspec.Struct, frozen=True):
     parameters: Parameters = Parameters()
     thread_id: str | None = None
     """The id of the conversation, by which a model with a prompt cache finds its entry."""
+    run_id: str | None = None
+    """The run that needs the response; None outside of a run and for the model calls of a flow's steps."""
+    properties: Mapping[str, JsonValue] = {}
+    """The `properties` of the ask, for models of your own. Any client can send any property. No adapter sends them."""
 
 
 class TextChunk(msgspec.Struct, frozen=True, gc=False):
@@ -159,6 +163,15 @@ class SupervisesServer(Protocol):
 
     def find_crash_loop(self) -> str | None:
         """Why the model is not available until its server starts again; None while it is, or may soon be."""
+        ...
+
+
+@runtime_checkable
+class CountsPrompts(Protocol):
+    """A model that can tell how many tokens a prompt has, without an answer."""
+
+    async def count_prompt(self, prompt: Prompt) -> int | None:
+        """None if its server cannot count. Raises a `ModelError` if the server fails."""
         ...
 
 

@@ -12,13 +12,14 @@ from contextlib import suppress
 import msgspec
 
 from rightseat.core.admission import Admission, OpenAdmission
-from rightseat.core.agent import Agent, AgentGroup, is_durable
+from rightseat.core.agent import Agent, AgentGroup, AgentThread, StoresThreads, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, HeldArtifacts, StoredArtifact
-from rightseat.core.ask import Ask, Principal
-from rightseat.core.concurrency import is_cancelled
+from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.concurrency import is_cancelled, run_to_completion
 from rightseat.core.engine import Engine
-from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable
+from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable, ThreadBusy
+from rightseat.core.events import RunFinished
 from rightseat.core.faces import ServedFace
 from rightseat.core.guard import Guard
 from rightseat.core.guards.pipeline import make_guard_wrapper
@@ -35,7 +36,7 @@ from rightseat.core.run.observers import RunObservers
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
-from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
+from rightseat.core.threads import Pending, Summary, Thread, Threads, UserThreads, check_thread_id
 from rightseat.shared_timers import SharedTimers
 from rightseat.turns import take_turn
 
@@ -216,12 +217,17 @@ class Runtime:
         return bool(wanted) and await self.cancel(wanted[-1].id)
 
     @property
-    def threads(self) -> Threads:
+    def threads(self) -> UserThreads:
         return self._threads
 
     async def thread(self, thread_id: str, principal: Principal) -> Thread | None:
         await hold_read()
         return await self._threads.load(thread_id, principal)
+
+    async def agent_thread(self, ask: Ask) -> AgentThread | None:
+        """The thread of the ask as its agent stores it; None without one, and behind guards, which filter runs only."""
+        agent = self._agent(ask.agent)
+        return await agent.load_thread(ask) if isinstance(agent, StoresThreads) else None
 
     async def outline(self, thread_id: str, principal: Principal, *, is_settled: bool = False) -> ThreadOutline | None:
         """The thread without its messages. `is_settled` includes every run that has written its last event."""
@@ -256,6 +262,30 @@ class Runtime:
         """Pending interrupts, including those of every run that has written its last event."""
         await self._starter.settle(principal, thread_id)
         return await self._threads.pending(principal, thread_id)
+
+    async def close_questions(self, thread_id: str, principal: Principal, agent: str) -> bool:
+        """Cancel the pending interrupts of a thread without a run. False if there are none, or a run has the thread."""
+        pending = await self.pending(principal, thread_id)
+        if not pending:
+            return False
+        answers = tuple(Answer(one.interrupt.id, "cancelled") for one in pending)
+        closing = Ask(messages=(), agent=agent, thread_id=thread_id, principal=principal, answers=answers)
+        return await run_to_completion(self._close_questions(closing))
+
+    async def _close_questions(self, closing: Ask) -> bool:
+        try:
+            claim = await self._threads.claim(closing)
+        except ThreadBusy:
+            return False
+        try:
+            await self._threads.finish(closing, (), claim.state, RunFinished("cancelled"))
+        finally:
+            self._threads.release(closing.run_id, claim.epoch)
+        open_ids = {answer.interrupt_id for answer in closing.answers}
+        for one in claim.pending:
+            if one.interrupt.id in open_ids:
+                record_closed(closing.principal.id, one.agent, one.interrupt, one.call, "cancelled")
+        return len(claim.pending) > 0
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None

@@ -126,7 +126,59 @@ THREAD_BYTES = 1000
 """What a thread counts for a quota without its messages."""
 
 
-class Threads(Protocol):
+class UserThreads(Protocol):
+    """What a face may do with the threads of one user: each method names the principal, itself or in its ask."""
+
+    async def append_messages(self, ask: Ask, quota: int | None = None) -> None:
+        """Add the new messages of the ask to its thread without a run. Creates the thread if it does not exist.
+
+        `quota` is how many bytes the ask's principal may store in this way, in all of its threads together, whatever
+        process stores them; a new thread counts as `THREAD_BYTES` besides. Deleting a thread frees its bytes.
+
+        Raises `ThreadBusy` while a run has the thread, `ThreadNotFound` if it belongs to another user, and
+        `QuotaExceeded`.
+        """
+        ...
+
+    async def load(self, thread_id: str, principal: Principal) -> Thread | None:
+        """The thread with all of its messages and runs; None if it does not exist or belongs to another user."""
+        ...
+
+    async def list(
+        self,
+        principal: Principal,
+        *,
+        agent: str | None = None,
+        archived: bool = False,
+        limit: int = 50,
+        after: ThreadCursor | None = None,
+    ) -> Sequence[Summary]:
+        """The principal's threads, the latest first; with `archived` also the archived ones.
+
+        `after` is the cursor of the last thread of the page before.
+        """
+        ...
+
+    async def change(
+        self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
+    ) -> Summary:
+        """Rename, archive or unarchive a thread. Raises `ThreadNotFound`."""
+        ...
+
+    async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
+        """Delete the thread. Returns the ids of its runs, whose logs can be deleted too. Raises `ThreadNotFound`."""
+        ...
+
+    async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
+        """Interrupts that wait for an answer and have not expired."""
+        ...
+
+    async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
+        """The ids of the principal's runs that are not finished, of one thread or of all."""
+        ...
+
+
+class Threads(UserThreads, Protocol):
     """Stores threads, their messages and their runs. A thread has one run at a time::
 
         async def claim_and_finish(threads: Threads, ask: Ask) -> Thread | None:
@@ -182,54 +234,6 @@ class Threads(Protocol):
 
     def release(self, run_id: str, epoch: int) -> None:
         """The owner of this epoch stops working on the run: if it is not finished, it becomes an orphan."""
-        ...
-
-    async def append_messages(self, ask: Ask, quota: int | None = None) -> None:
-        """Add the new messages of the ask to its thread without a run. Creates the thread if it does not exist.
-
-        `quota` is how many bytes the ask's principal may store in this way, in all of its threads together, whatever
-        process stores them; a new thread counts as `THREAD_BYTES` besides. Deleting a thread frees its bytes.
-
-        Raises `ThreadBusy` while a run has the thread, `ThreadNotFound` if it belongs to another user, and
-        `QuotaExceeded`.
-        """
-        ...
-
-    async def load(self, thread_id: str, principal: Principal) -> Thread | None:
-        """The thread with all of its messages and runs; None if it does not exist or belongs to another user."""
-        ...
-
-    async def list(
-        self,
-        principal: Principal,
-        *,
-        agent: str | None = None,
-        archived: bool = False,
-        limit: int = 50,
-        after: ThreadCursor | None = None,
-    ) -> Sequence[Summary]:
-        """The principal's threads, the latest first; with `archived` also the archived ones.
-
-        `after` is the cursor of the last thread of the page before.
-        """
-        ...
-
-    async def change(
-        self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
-    ) -> Summary:
-        """Rename, archive or unarchive a thread. Raises `ThreadNotFound`."""
-        ...
-
-    async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
-        """Delete the thread. Returns the ids of its runs, whose logs can be deleted too. Raises `ThreadNotFound`."""
-        ...
-
-    async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
-        """Interrupts that wait for an answer and have not expired."""
-        ...
-
-    async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
-        """The ids of the principal's runs that are not finished, of one thread or of all."""
         ...
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from pydantic import ConfigDict, Field
 
+from rightseat.core.agent import AgentThread
 from rightseat.core.ask import Ask
 from rightseat.core.errors import AgentError, AgentUnreachable
 from rightseat.egress.headers import RequestHeaders
@@ -20,9 +21,12 @@ from rightseat.egress.service import RemoteService
 from rightseat.parts import Reference
 from rightseat.wire import lines
 from rightseat.wire.copilotkit.descriptions import EndpointInfo, read_info
+from rightseat.wire.copilotkit.messages import read_thread
 
 WHAT = "The remote endpoint"
 MAX_CACHED_INFOS = 256
+THREAD_TIMEOUT = 10.0
+"""Seconds to load a thread: a page waits for it before it shows the chat."""
 
 
 class Options(NetworkOptions):
@@ -92,6 +96,13 @@ class Endpoint:
         body = {"name": name, "arguments": dict(arguments), "properties": dict(ask.properties)}
         response = await self._service.post_json("/actions/execute", body, await self._headers.make(ask))
         return response.get("result") if isinstance(response, dict) else response
+
+    async def load_thread(self, agent: str, ask: Ask) -> AgentThread | None:
+        """The thread as the endpoint stores it; None if it has none."""
+        body = {"properties": dict(ask.properties), "threadId": ask.thread_id, "name": agent}
+        headers = await self._headers.make(ask)
+        stored = await self._service.post_json("/agents/state", body, headers, timeout=THREAD_TIMEOUT)
+        return read_thread(stored, self._service.url)
 
     async def make_headers(self, ask: Ask) -> dict[str, str]:
         """Headers of the next request, beside the configured ones. Raises `HeaderHookFailed`."""

@@ -28,7 +28,7 @@ SERVER = "server"
 COUNTED_METHODS = {"continue_stream": "_continue_stream", "embed": "_embed"}
 """Methods of optional protocols that call the provider, each with the method here that counts it. They are not methods
 of the wrapper, which would then support protocols that its model does not."""
-UNCOUNTED_METHODS = frozenset({"wait_until_ready", "find_crash_loop"})
+UNCOUNTED_METHODS = frozenset({"wait_until_ready", "find_crash_loop", "count_prompt"})
 """Those that do not. A test finds a method of a new protocol that is in neither."""
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from rightseat.core import errors
 from rightseat.limits.book import LimitRefusal, Standing
+from rightseat.limits.response_headers import LIMIT_HEADERS, LimitLevel
 from rightseat.limits.rules import EVERYONE, Charge, LimitRule
 from rightseat.limits.windows import CalendarWindow, find_zone, format_seconds
 
@@ -74,17 +75,16 @@ def format_opening(standing: Standing, wait: int) -> str:
 
 
 def headers_of(standings: Iterable[Standing], now: float) -> dict[str, str]:
-    """`x-ratelimit-*` of the limits with the least left, one for requests and one for tokens."""
+    """Those of the limits with the least left, one for requests and one for tokens."""
     found: dict[str, str] = {}
     lowest: dict[str, Standing] = {}
     for one in standings:
         header = one.rule.kind.header
         if header and one.rule.window and (header not in lowest or one.left < lowest[header].left):
             lowest[header] = one
+    write = LIMIT_HEADERS.get()
     for name, one in lowest.items():
-        found[f"x-ratelimit-limit-{name}"] = str(one.rule.most)
-        found[f"x-ratelimit-remaining-{name}"] = str(one.left)
-        found[f"x-ratelimit-reset-{name}"] = format_seconds(max(1, one.opens_at - now))
+        found |= write(LimitLevel(name, one.rule.most, one.left, one.opens_at, now))
     named = min(standings, key=lambda one: one.left / max(1, one.rule.most), default=None)
     return found | ({"x-rightseat-limit": named.key.limit} if named else {})
 

@@ -79,7 +79,7 @@ class RecentCounts(NamedTuple):
 
 
 class Operations:
-    """`prices` are those of the configuration, for every user of the face."""
+    """`prices` are those of the configuration, for every user of the face. `is_alone`: no other process starts runs."""
 
     def __init__(
         self,
@@ -93,6 +93,7 @@ class Operations:
         workbenches: Sequence[PluginWorkbench] = (),
         prices: Prices | None = None,
         feedback: FeedbackStore | None = None,
+        is_alone: bool = True,
     ) -> None:
         self.prices = prices or Prices()
         self._activity = activity or Activity()
@@ -104,7 +105,7 @@ class Operations:
         self._known_feedback = feedback
         self._transient_runs = transient_runs
         self._threads = VisibleThreads(runtime, records)
-        self._new_runs = NewRuns(records, is_alone=runtime.threads.reap_every is None)
+        self._new_runs = NewRuns(records, is_alone=is_alone)
         self._openings = Openings()
 
     @property

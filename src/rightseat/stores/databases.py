@@ -177,13 +177,22 @@ class Sqlite:
         with self._measured("read"):
             return await self._writer.read(read)
 
+    async def read_beside(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._measured("read"):
+            if not self._writer.is_idle:
+                await self._writer.read(skip)
+            return await self._read_in_scan_thread(work, *args, **kwargs)
+
     async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._measured("scan"):
+            return await self._read_in_scan_thread(work, *args, **kwargs)
+
+    async def _read_in_scan_thread(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         def read() -> T:
             with self._reading.begin() as connection:
                 return work(connection, *args, **kwargs)
 
-        with self._measured("scan"):
-            return await asyncio.get_running_loop().run_in_executor(self._scan_threads, read)
+        return await asyncio.get_running_loop().run_in_executor(self._scan_threads, read)
 
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
@@ -205,6 +214,10 @@ class Sqlite:
 
     def erase(self) -> None:
         self._eraser.request()
+
+
+def skip() -> None:
+    """Its turn comes after all that was queued before."""
 
 
 def lock_file(path: Path) -> sqlite3.Connection:

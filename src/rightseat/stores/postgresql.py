@@ -203,6 +203,9 @@ class Postgres:
             found = await self._scripts.fetch(*statement.bind_numbered(parameters))
         return [tuple(row) for row in found]
 
+    async def read_beside(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.read(work, *args, **kwargs)
+
     async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
 

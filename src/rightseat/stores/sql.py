@@ -224,7 +224,7 @@ class SqlThreads:
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         if "\0" in thread_id or self._database.lacks_thread(thread_id):
             return None
-        return await self._database.read(thread_queries.load, thread_id, principal.id)
+        return await self._database.read_beside(thread_queries.load, thread_id, principal.id)
 
     async def outline(self, thread_id: str, principal: Principal) -> ThreadOutline | None:
         if "\0" in thread_id or self._database.lacks_thread(thread_id):

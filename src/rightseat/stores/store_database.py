@@ -60,6 +60,10 @@ class StoreDatabase(Protocol):
         """Like `write`, for work that only reads: it sees one snapshot."""
         ...
 
+    async def read_beside(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Like `read`, for work that may read many megabytes and must not delay other work."""
+        ...
+
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Like `read`, for work of one statement, which needs no transaction."""
         ...
@@ -73,7 +77,7 @@ class StoreDatabase(Protocol):
         ...
 
     async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Like `read`, for work that may take long and must not delay other work."""
+        """Like `read_beside`, but does not see writes that have not returned yet."""
         ...
 
     async def find_suspects(self, process_ids: Sequence[int]) -> Sequence[int]:

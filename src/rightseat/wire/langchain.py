@@ -6,7 +6,7 @@ from typing import Any
 
 from rightseat.core import events as e
 from rightseat.core.loop.tool_calls import read_arguments
-from rightseat.core.messages import Call, Image, Message, Result, Text
+from rightseat.core.messages import Call, Image, Message, Result, Role, Text
 
 Json = dict[str, Any]
 
@@ -94,6 +94,27 @@ class ChunkDecoder:
                 case e.ToolCallReturned(call_id=id):
                     self.emitted_ids.add(f"result-{id}")
             yield event
+
+
+def read_messages(messages: Any) -> Iterator[Message]:
+    """Decode the messages that a graph stores. Those of unknown types are omitted."""
+    for message in messages if isinstance(messages, list) else ():
+        match message:
+            case {"type": "ai" | "AIMessageChunk", "id": str(id)}:
+                text = content_of(message.get("content"))
+                calls = [
+                    Call(str(call.get("id")), str(call.get("name")), encode(call.get("args") or {}))
+                    for call in message.get("tool_calls") or ()
+                    if isinstance(call, dict)
+                ]
+                yield Message("assistant", (*([Text(text)] if text else []), *calls), id=id)
+            case {"type": "tool", "tool_call_id": str(call_id)}:
+                error = "tool_failed" if message.get("status") == "error" else None
+                result = Result(call_id, str(message.get("name") or ""), content_of(message.get("content")), error)
+                yield Message("tool", (result,), id=str(message.get("id") or f"result-{call_id}"))
+            case {"type": "human" | "system" as kind, "id": str(id)}:
+                role: Role = "user" if kind == "human" else "system"
+                yield Message(role, (Text(content_of(message.get("content"))),), id=id)
 
 
 def is_wanted(name: str, wanted: Any) -> bool:

@@ -52,8 +52,8 @@ BREAKS = {
     "nothing-is-reserved": Break(
         "a call reserves nothing, so calls at once do not know of each other",
         "limits/kinds.py",
-        "of_ask=0, of_call=lambda call: call.tokens)",
-        "of_ask=0, of_call=lambda call: 0)",
+        "of_ask=0, of_call=lambda counts: counts.tokens)",
+        "of_ask=0, of_call=lambda counts: 0)",
         ("budget-over-workers", "budget-of-background-responses"),
     ),
     "sub-agents-are-free": Break(
@@ -91,11 +91,18 @@ BREAKS = {
         "        for session in ():",
         ("signed-out-on-two-servers",),
     ),
-    "logs-tell": Break(
+    "texts-tell": Break(
         "secrets are not redacted in texts",
         "egress/redaction.py",
         "            if form in text:\n",
         "            if False:\n",
+        ("secrets-a-model-repeats", "secrets-an-mcp-server-repeats"),
+    ),
+    "responses-tell": Break(
+        "secrets are not redacted in what the API of a plugin returns",
+        "plugins/operations/client.py",
+        "self._redactor.redact_bytes(res",
+        "(lambda content: content)(res",
         ("secrets-in-what-is-kept",),
     ),
     "secrets-go-anywhere": Break(
@@ -110,7 +117,8 @@ BREAKS = {
         "access/sign_in/provider_client.py",
         "                async for piece in response:\n",
         "                if response.status == 307:\n"
-        '                    import urllib.request as r; r.urlopen(dict(response.headers)["location"])\n'
+        "                    import http.client as h; place = response.headers['location'].split('/', 3)\n"
+        "                    h.HTTPConnection(place[2]).request('GET', '/' + place[3])\n"
         "                async for piece in response:\n",
         ("redirects-of-configured-servers",),
     ),
@@ -159,8 +167,8 @@ BREAKS = {
     "raw-log": Break(
         "line breaks of a message stay in the log",
         "telemetry/logs.py",
-        'super().formatMessage(record).replace("\\n", "\\\\n")',
-        "super().formatMessage(record)",
+        '.translate(PLAIN_ESCAPES).replace("\\n", INDENT)',
+        '.replace("\\\\n", "\\n")',
         ("log-injection",),
     ),
     "entries-are-pickles": Break(

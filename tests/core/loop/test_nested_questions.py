@@ -69,7 +69,7 @@ async def events_of(runtime: Runtime, ask: Ask) -> list[Event]:
 async def test_a_sub_agent_continues_with_the_answer(outer: Callable[[Agent], Loop], allow: bool) -> None:
     clerk = Clerk()
     runtime = Runtime({"main": outer(clerk)}, log=MemoryLog(), threads=MemoryThreads(), engine=LocalEngine())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         events = await events_of(
             runtime, Ask(messages=(user("Delete a.txt."),), agent="main", principal=ANNA, thread_id="t")
         )

@@ -80,7 +80,7 @@ def aws(**options: Any) -> AwsCredentials:
 
 async def keys(found: AwsCredentials) -> tuple[str, str | None]:
     """The id and the session token that a request is signed with."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         headers = await found.headers(ASKED)
     return headers["authorization"].partition("Credential=")[2].partition("/")[0], headers.get("x-amz-security-token")
 
@@ -261,7 +261,7 @@ async def test_a_bedrock_request_is_signed_with_the_keys_of_the_task(bare: pytes
     async with playing(once(framed("text"))) as served, playing(giving(lambda _: json_keys("task"))) as server:
         bare.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{server.url}/v2/credentials/1")
         options: dict[str, Any] = {"platform": "bedrock-runtime", "region": "us-east-1", "aws": {}}
-        async with asyncio.timeout(20), Anthropic("claude", base_url=served.url, **options) as model:
+        async with asyncio.timeout(60), Anthropic("claude", base_url=served.url, **options) as model:
             chunks = [chunk async for chunk in model.stream(PROMPT)]
 
     assert chunks

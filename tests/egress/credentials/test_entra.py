@@ -82,7 +82,7 @@ def azure(bare: pytest.MonkeyPatch, certificate: Certificate) -> Azure:
         async with playing(model) as served, playing(login(respond), tls) as gives:
             given = {"tenant": "our-tenant", "client_id": "app", "client_secret": SECRET, "authority": gives.url}
             named = {name: value for name, value in (given | entra).items() if value is not None}
-            async with asyncio.timeout(20), OpenAI("gpt", base_url=served.url, entra=named) as asked:
+            async with asyncio.timeout(60), OpenAI("gpt", base_url=served.url, entra=named) as asked:
                 yield asked, served, gives
 
     return started
@@ -231,7 +231,7 @@ async def test_a_managed_identity_needs_no_secret(bare: pytest.MonkeyPatch, plac
         else:
             bare.setenv("IDENTITY_ENDPOINT", f"{machine.url}/msi/token")
             bare.setenv("IDENTITY_HEADER", "header-of-the-app")
-        async with asyncio.timeout(20), OpenAI("gpt", base_url=served.url, entra=entra) as model:
+        async with asyncio.timeout(60), OpenAI("gpt", base_url=served.url, entra=entra) as model:
             said = await say(model)
 
     assert said
@@ -291,7 +291,7 @@ async def test_the_session_of_the_azure_cli_provides_a_token(bare: pytest.Monkey
     bare.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     async with playing(taking("token-1")) as served:
         entra = {"credential": "cli", "tenant": "our-tenant"}
-        async with asyncio.timeout(20), OpenAI("gpt", base_url=served.url, entra=entra) as model:
+        async with asyncio.timeout(60), OpenAI("gpt", base_url=served.url, entra=entra) as model:
             said = await say(model)
 
     assert said
@@ -319,7 +319,7 @@ async def test_without_credentials_the_error_names_the_cure(
 ) -> None:
     for name, value in ({"AZURE_POD_IDENTITY_AUTHORITY_HOST": "http://127.0.0.1:1"} | environ).items():
         bare.setenv(name, value)
-    async with asyncio.timeout(20), OpenAI("gpt", base_url="http://127.0.0.1:1", entra=entra) as model:
+    async with asyncio.timeout(60), OpenAI("gpt", base_url="http://127.0.0.1:1", entra=entra) as model:
         with pytest.raises(ModelRefusedKey, match=said):
             await say(model)
 

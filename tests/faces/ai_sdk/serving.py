@@ -40,7 +40,7 @@ def user(text: str, id: str = "u1") -> dict[str, Any]:
 
 def visiting(url: str, **headers: str) -> httpx2.AsyncClient:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # reading certificates takes longer than most tests
-    return httpx2.AsyncClient(base_url=url + BASE, headers=headers, verify=context, timeout=10)
+    return httpx2.AsyncClient(base_url=url + BASE, headers=headers, verify=context)
 
 
 async def send(url: str, *messages: dict[str, Any], chat: str = "c1", **more: Any) -> Chunks:
@@ -84,7 +84,7 @@ async def opened(url: str, path: str, body: object = None) -> AsyncIterator[Asyn
 
 
 async def read_lines(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for line in response.aiter_lines():
             if line.startswith("data: {"):
                 yield json.loads(line.removeprefix("data: "))

@@ -326,7 +326,7 @@ async def test_stop_closes_the_request_to_the_model_and_keeps_what_was_written(s
         again = await client.post("/c1/stop")
         unknown = await client.post("/never/stop")
         kept = await load(url)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await model.is_closed.wait()
 
     assert stopped.json() == {"stopped": True}

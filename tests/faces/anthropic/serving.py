@@ -9,6 +9,7 @@ import anthropic
 import httpx2
 from anthropic.types import Message as SDKMessage
 from anthropic.types import RawMessageStreamEvent
+from anthropic.types.beta import BetaMessage
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
@@ -43,14 +44,14 @@ def asks(words: Any = "Hi", **more: Any) -> dict[str, Any]:
 async def sdk(url: str, **more: Any) -> AsyncIterator[anthropic.AsyncAnthropic]:
     """Anthropic's own client, which asks once."""
     base = f"{url}/anthropic"
-    async with anthropic.AsyncAnthropic(base_url=base, api_key="sk-none", max_retries=0, timeout=30, **more) as client:
+    async with anthropic.AsyncAnthropic(base_url=base, api_key="sk-none", max_retries=0, timeout=60, **more) as client:
         yield client
 
 
 async def send(
     url: str, path: str = "/v1/messages", body: Any = None, *, method: str = "POST", headers: Mapping[str, str] = {}
 ) -> httpx2.Response:
-    async with httpx2.AsyncClient(verify=NO_CERTIFICATES, timeout=10) as client:
+    async with httpx2.AsyncClient(verify=NO_CERTIFICATES) as client:
         return await client.request(method, f"{url}/anthropic{path}", json=body, headers=dict(headers))
 
 
@@ -58,7 +59,8 @@ async def create(url: str, words: Any = "Hi", *, headers: Mapping[str, str] = {}
     """A whole message, of the form that the SDK knows."""
     response = await send(url, body=asks(words, **more), headers=headers)
     assert response.status_code == 200, response.text
-    SDKMessage.model_validate(message := response.json())
+    known = BetaMessage if "anthropic-beta" in headers else SDKMessage
+    known.model_validate(message := response.json())
     return dict(message)
 
 

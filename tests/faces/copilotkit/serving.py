@@ -71,7 +71,7 @@ def chat(question: str = "Hi", *, thread: str | None = None, agent: str | None =
 
 async def post(url: str, body: object, **headers: str) -> httpx2.Response:
     """As a real client would, unless headers say otherwise."""
-    async with httpx2.AsyncClient(base_url=url, timeout=5) as client:
+    async with httpx2.AsyncClient(base_url=url) as client:
         return await client.post("/copilotkit", json=body, headers={"accept": recorded.ACCEPT} | headers)
 
 

@@ -1,15 +1,22 @@
 """Agents of a part that stands for several, through both of CopilotKit's protocols."""
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx2
 
-from rightseat.core.agent import Agent
+from rightseat.core.agent import Agent, AgentThread
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentEndpointNotFound, AgentUnreachable, NotConfigured
 from rightseat.core.events import Event, StateReplaced, TextDelta, TextEnded, TextStarted
+from rightseat.core.messages import user
+from rightseat.core.runtime import Runtime
+from rightseat.engines.local import LocalEngine
+from rightseat.guards import patterns
+from rightseat.logs.memory import MemoryLog
+from rightseat.stores.memory import MemoryThreads
 from tests.conftest import Serve
 from tests.faces.copilotkit.serving import app, chat, post, runtime
 from tests.faces.copilotkit.urql import merge, parts
@@ -80,6 +87,59 @@ async def test_one_of_them_answers_under_its_own_name(serve: Serve) -> None:
     assert (state["agentName"], state["state"]) == ("bob", '{"asked":"crew/bob"}')
     assert text["content"] == ["I am bob"]
     assert "I am bob" in run.text
+
+
+LOAD = """query ($data: LoadAgentStateInput!) {
+  loadAgentState(data: $data) { threadId threadExists state messages }
+}"""
+
+
+class Remembers(Says):
+    """Has the thread `old`, of every user."""
+
+    def __init__(self) -> None:
+        super().__init__("memory")
+        self.asked: list[Ask] = []
+
+    async def load_thread(self, ask: Ask) -> AgentThread | None:
+        self.asked.append(ask)
+        if ask.thread_id == "down":
+            raise AgentUnreachable("It takes no connection.")
+        return AgentThread((user("Hi"),), {"n": 1}) if ask.thread_id == "old" else None
+
+
+async def load(url: str, thread: str, agent: str = "memory") -> Any:
+    body = {"query": LOAD, "variables": {"data": {"agentName": agent, "threadId": thread}}}
+    return (await post(url, body)).json()
+
+
+async def test_a_thread_that_only_the_agent_has_is_loaded_from_it(serve: Serve) -> None:
+    memory = Remembers()
+    async with serve(app(runtime(memory=memory, other=Says("other")))) as url:
+        old = (await load(url, "old"))["data"]["loadAgentState"]
+        absent = (await load(url, "new"))["data"]["loadAgentState"]
+        other = (await load(url, "old", "other"))["data"]["loadAgentState"]
+        down = await load(url, "down")
+        await post(url, chat("Hi", thread="mine", agent="memory"))
+        mine = (await load(url, "mine"))["data"]["loadAgentState"]
+
+    assert (old["threadExists"], json.loads(old["state"])) == (True, {"n": 1})
+    assert [one["content"] for one in json.loads(old["messages"])] == ["Hi"]
+    assert (absent["threadExists"], other["threadExists"], mine["threadExists"]) == (False, False, True)
+    assert down["errors"][0]["message"] == "It takes no connection."
+    assert [ask.thread_id for ask in memory.asked] == ["old", "new", "down"]  # this server has the last one
+
+
+async def test_behind_guards_no_thread_is_loaded_from_the_agent(serve: Serve) -> None:
+    memory = Remembers()
+    guard = patterns.build(patterns.Options(phrases=("Hi",)), None)  # type: ignore[arg-type]  # it asks for no parts
+    served = Runtime(
+        {"default": memory}, log=MemoryLog(), threads=MemoryThreads(), engine=LocalEngine(), guards=[guard]
+    )
+    async with serve(app(served)) as url:
+        loaded = (await load(url, "old", "default"))["data"]["loadAgentState"]
+
+    assert (loaded["threadExists"], memory.asked) == (False, [])
 
 
 async def test_an_unknown_member_is_reported_with_the_known_ones(serve: Serve) -> None:

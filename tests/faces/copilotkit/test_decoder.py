@@ -7,6 +7,7 @@ import pytest
 
 from rightseat.core.ask import Ask, Context, NamedTool, Parameters, ToolOffer
 from rightseat.core.errors import BadRequest, NotConfigured
+from rightseat.core.loop.history import repair_history
 from rightseat.core.messages import Call, Image, Message, Result, Text
 from rightseat.faces.copilotkit.graphql.decoder import read_ask
 from rightseat.faces.copilotkit.graphql.inputs import GenerateCopilotResponseInput
@@ -365,6 +366,43 @@ def test_a_call_does_not_join_an_answer_from_before_the_last_question() -> None:
         ("c1", ["c1"]),
         ("c2", ["c2"]),
     ]
+
+
+def picture(id: str, parent: str | None, role: str = "user") -> dict[str, Any]:
+    sent = {"format": "png", "bytes": "iVBORw0KGgo=", "role": role, "parentMessageId": parent}
+    return message(id, imageMessage=sent)
+
+
+def test_a_picture_joins_the_question_that_is_its_parent() -> None:
+    assert shape(words("u", "user"), picture("i1", "u"), picture("i2", "i1"), picture("i3", None)) == [
+        ("u", ["Text", "Image", "Image"]),
+        ("i3", ["Image"]),
+    ]
+
+
+def test_a_text_joins_the_message_that_is_its_parent() -> None:
+    more = message("more", textMessage={"content": "What is it?", "role": "user", "parentMessageId": "i"})
+    assert shape(picture("i", None), more) == [("i", ["Image", "Text"])]
+
+    second = message("m2", textMessage={"content": "Wait.", "role": "assistant", "parentMessageId": "gone"})
+    third = message("m3", textMessage={"content": "Here.", "role": "assistant", "parentMessageId": "gone"})
+    assert shape(calls("c1", "gone"), second, calls("c2", "m2"), third) == [
+        ("c1", ["c1", "Text", "c2", "Text"]),
+    ]
+
+
+def test_a_text_does_not_join_a_message_of_another_role_or_before_a_result() -> None:
+    reply = message("m2", textMessage={"content": "Done.", "role": "assistant", "parentMessageId": "m"})
+    asked = message("u2", textMessage={"content": "And?", "role": "user", "parentMessageId": "m2"})
+    assert [id for id, _ in shape(words("m"), calls("c1", "m"), gave("c1"), reply, asked)] == ["m", "r-c1", "m2", "u2"]
+
+
+def test_a_result_stands_behind_its_call_whatever_its_parent() -> None:
+    sent = {"actionExecutionId": "c1", "actionName": "f", "result": "ok", "parentMessageId": "u"}
+    ask = read(messages=[calls("c1", None), words("u", "user"), message("r", resultMessage=sent)])
+    repaired = repair_history(ask.messages)
+    assert [one.role for one in repaired] == ["assistant", "tool", "user"]
+    assert repaired[1].parts == (Result("c1", "f", "ok"),)
 
 
 def test_of_several_states_the_agents_own_is_taken() -> None:

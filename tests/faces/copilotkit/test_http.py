@@ -462,11 +462,12 @@ async def test_the_options_select_the_agents_of_an_address(
         heard = {name: await post(url, chat(agent=name)) for name in ("default", "counter", "other")}
 
     assert listed == names
+    own = options.get("agent", "default")
     for name, answer in heard.items():
-        if name in names:
+        if name in names or name == own:
             assert urql.merge(urql.parts(answer.content))["generateCopilotResponse"]["status"]["code"] == "Success"
         else:
-            known = ", ".join(sorted(options.get("agents", names))) or "none"
+            known = ", ".join(sorted({*options.get("agents", names), *([own] if own else [])})) or "none"
             message = f"No agent named {name!r}. Configured: {known}."
             assert answer.json() == refused(message, "AGENT_NOT_FOUND", 500, "banner", "critical")
 
@@ -478,6 +479,37 @@ async def test_a_chat_that_names_no_agent_goes_to_the_addresss_own(serve: Serve)
         answer = await post(url, chat())
 
     assert "I am other" in answer.text
+
+
+async def test_the_default_agent_can_be_chosen_by_name_and_goes_on_by_itself_then(serve: Serve) -> None:
+    model = ScriptedModel([calls("add", '{"a": 1, "b": 2}'), says("Three.")])
+    adding = runtime()
+    adding.agents["default"] = Loop(model, [FunctionToolbox([add])])
+
+    async with serve(app(adding)) as url:
+        answer = await post(url, chat(agent="default", thread="t1"))
+
+        listed = await agents(url)
+
+    assert "Three." in answer.text
+    assert listed == []
+
+
+async def test_a_model_of_ones_own_receives_the_run_and_the_properties(serve: Serve) -> None:
+    model = ScriptedModel([says("Hi.")])
+    seen: list[Ask] = []
+
+    async def note(ask: Ask) -> None:
+        seen.append(ask)
+
+    request = chat()
+    request["variables"]["properties"] = {"tenant": "acme"}
+    async with serve(app(runtime(model, hooks=Hooks(before_request=[note])))) as url:
+        await post(url, request)
+
+    (prompt,) = model.prompts
+    assert (prompt.run_id, prompt.thread_id) == (seen[0].run_id, seen[0].thread_id)
+    assert prompt.properties == {"tenant": "acme"}
 
 
 async def test_without_an_own_agent_a_chat_must_name_one(serve: Serve) -> None:
@@ -542,7 +574,7 @@ async def test_the_state_of_an_agent_that_is_not_there_cannot_be_loaded(serve: S
     async with serve(app(runtime(counter=Counter()))) as url:
         answer = await load(url, "t-1", "gone")
 
-    message = "No agent named 'gone'. Configured: counter."
+    message = "No agent named 'gone'. Configured: counter, default."
     (error,) = answer["errors"]
     assert answer["data"] is None
     assert error["message"] == message
@@ -621,7 +653,7 @@ async def test_an_unknown_agent_is_reported(serve: Serve) -> None:
     assert answer.status_code == 200
     (error,) = answer.json()["errors"]
     assert error["extensions"]["code"] == "AGENT_NOT_FOUND"
-    assert error["message"] == "No agent named 'nobody'. Configured: none."
+    assert error["message"] == "No agent named 'nobody'. Configured: default."
 
 
 async def test_a_request_for_the_cloud_needs_its_key(serve: Serve) -> None:

@@ -62,7 +62,7 @@ def app(runtime: Runtime, way: Way = "ours", *, access: Access | None = None, **
 
 
 def visiting(url: str, **headers: str) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(base_url=f"{url}/v1", headers=headers, verify=NO_CERTIFICATES, timeout=5)
+    return httpx2.AsyncClient(base_url=f"{url}/v1", headers=headers, verify=NO_CERTIFICATES)
 
 
 async def post(url: str, path: str = "/chat/completions", **body: Any) -> httpx2.Response:
@@ -76,7 +76,7 @@ async def post(url: str, path: str = "/chat/completions", **body: Any) -> httpx2
 @asynccontextmanager
 async def sdk(url: str, key: str = "sk-none") -> AsyncIterator[openai.AsyncOpenAI]:
     """OpenAI's own client, which asks once."""
-    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=30) as client:
+    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=60) as client:
         yield client
 
 

@@ -187,7 +187,7 @@ async def test_a_page_in_a_browser_may_use_openais_own_client(serve: Serve) -> N
         answer = await client.post("/chat/completions", json=body, headers={"origin": "http://localhost:3000"})
 
     assert leave.status_code == 200
-    assert answer.headers["access-control-expose-headers"] == "x-rightseat-warnings, x-request-id"
+    assert answer.headers["access-control-expose-headers"] == "x-rightseat-warnings, x-request-id, www-authenticate"
 
 
 async def test_a_body_that_is_not_json_is_refused(serve: Serve) -> None:
@@ -261,6 +261,15 @@ async def test_what_is_left_out_and_changes_nothing_is_not_worth_a_word(serve: S
 
     assert answer.status_code == 200
     assert "warnings" not in answer.json()
+
+
+async def test_the_cache_key_reaches_the_model(serve: Serve) -> None:
+    model = ScriptedModel([says("Hi."), says("Hi.")])
+    async with serve(app(runtime(models={"bare": model}))) as url:
+        await post(url, prompt_cache_key="k")
+        await post(url, "/responses", model="bare", input="Hi", prompt_cache_key="r")
+
+    assert [prompt.parameters.cache_key for prompt in model.prompts] == ["k", "r"]
 
 
 async def test_headers_that_are_passed_on_reach_the_hooks(serve: Serve) -> None:

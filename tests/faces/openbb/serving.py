@@ -70,7 +70,7 @@ def open_session(query: Query) -> Session:
 
 
 async def post(url: str, body: Any, **headers: str) -> httpx2.Response:
-    async with httpx2.AsyncClient(timeout=20) as client:
+    async with httpx2.AsyncClient() as client:
         return await client.post(f"{url}/v1/query", json=body, headers=headers)
 
 

@@ -133,7 +133,7 @@ async def test_only_operators_receive_the_prompts_of_steps(serve: Serve, configu
         path, found = f"/operator/runs/{answer.json()['run']}/entries", {}
         for name in ("alice", "reader"):
             async with server.client.stream(
-                "GET", "/operator/live", params={"thread": "t1"}, headers=key(name), timeout=10
+                "GET", "/operator/live", params={"thread": "t1"}, headers=key(name)
             ) as response:
                 await Stream(response.aiter_lines()).until_event("RunFinished")
             found[name] = (await server.client.get(path, headers=key(name))).text

@@ -95,7 +95,7 @@ class Server:
 
     @asynccontextmanager
     async def live(self, **query: str | list[str]) -> AsyncIterator[Stream]:
-        async with self.client.stream("GET", "/operator/live", params=query, timeout=10) as answer:
+        async with self.client.stream("GET", "/operator/live", params=query) as answer:
             assert answer.status_code == 200
             yield Stream(answer.aiter_lines())
 

@@ -64,7 +64,7 @@ class User:
 
     @asynccontextmanager
     async def live(self, **query: str) -> AsyncIterator[Stream]:
-        request = self.server.client.stream("GET", "/operator/live", params=query, headers=self.headers, timeout=10)
+        request = self.server.client.stream("GET", "/operator/live", params=query, headers=self.headers)
         async with request as answer:
             assert answer.status_code == 200
             yield Stream(answer.aiter_lines())

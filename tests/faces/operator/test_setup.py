@@ -46,7 +46,7 @@ async def first_start(serve: Serve, text: str = config.IN_MEMORY) -> AsyncIterat
     assembly.own_server.restart = lambda: restarts.append("restart")
     async with (
         serve(app.application(assembly, found.server)) as url,
-        httpx2.AsyncClient(base_url=url, timeout=30) as client,
+        httpx2.AsyncClient(base_url=url) as client,
     ):
         yield FirstStart(client, code, restarts, assembly.own_server)
 

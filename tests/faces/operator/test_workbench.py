@@ -253,7 +253,7 @@ async def test_a_saved_file_is_used_and_announced(
     (plugin / FIVE).chmod(0o640)
     async with (
         serving(serve, configuration) as server,
-        server.client.stream("GET", "/operator/live", headers=key("wu"), timeout=10) as response,
+        server.client.stream("GET", "/operator/live", headers=key("wu")) as response,
     ):
         stream = Stream(response.aiter_lines())
         etag = (await server.client.get(f"/operator/plugins/steps/files/{FIVE}", headers=key("ada"))).headers["etag"]
@@ -446,7 +446,7 @@ async def test_a_plugin_is_created_from_an_openapi_document_and_loaded(
     caplog.set_level(logging.INFO, AUDIT_LOGGER)
     async with (
         serving(serve, configuration) as server,
-        server.client.stream("GET", "/operator/live", headers=key("wu"), timeout=10) as response,
+        server.client.stream("GET", "/operator/live", headers=key("wu")) as response,
     ):
         stream = Stream(response.aiter_lines())
         answer = await server.post("plugins", {"id": "weather", "openapi": DOCUMENT}, **key("ada"))

@@ -55,7 +55,7 @@ async def test_records_that_follow_each_other_fast_are_received_together() -> No
 
     began = clock()
     subscriber.add(run)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await server.is_done.wait()
     took = clock() - began
     await subscriber.close()
@@ -74,7 +74,7 @@ async def test_a_run_that_is_removed_at_once_is_not_received(caplog: pytest.LogC
     await settle()
     too_early = server.receptions
     subscriber.add(run)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await server.is_done.wait()
     await subscriber.close()
 

@@ -233,7 +233,7 @@ async def test_a_writer_that_was_shut_out_writes_nothing_of_a_batch_and_its_neig
 
 
 async def test_a_run_that_cannot_be_stored_ends_with_an_error(path: Path) -> None:
-    async with asyncio.timeout(20), SqliteLog(path) as log:
+    async with asyncio.timeout(60), SqliteLog(path) as log:
         await log.create("r")
         async with log.open("r", 1) as writer:
             await writer.append(TextDelta("m", "kept"))
@@ -351,7 +351,7 @@ async def test_events_of_one_moment_are_written_in_few_records(path: Path) -> No
 
 
 async def test_what_everyone_has_read_is_not_kept_in_memory(path: Path) -> None:
-    async with asyncio.timeout(20), SqliteLog(path) as log:
+    async with asyncio.timeout(60), SqliteLog(path) as log:
         await log.create("r")
         run = log._active_runs["r"]
         async with log.open("r", 1) as writer:
@@ -581,7 +581,7 @@ def test_a_connection_reads_what_another_connection_has_committed(path: Path) ->
 
 async def test_large_entries_wait_for_a_reader_that_is_stuck(path: Path) -> None:
     large = [TextDelta("m", "a" * 10_000 + str(number)) for number in range(20)]
-    async with asyncio.timeout(20), SqliteLog(path) as log:
+    async with asyncio.timeout(60), SqliteLog(path) as log:
         await log.create("r")
         run = log._active_runs["r"]
         async with log.open("r", 1) as writer, aclosing(log.follow("r")) as batches:
@@ -603,7 +603,7 @@ async def test_large_entries_wait_for_a_reader_that_is_stuck(path: Path) -> None
 
 
 async def test_large_entries_without_readers_are_not_kept_in_memory(path: Path) -> None:
-    async with asyncio.timeout(20), SqliteLog(path) as log:
+    async with asyncio.timeout(60), SqliteLog(path) as log:
         await log.create("r")
         run = log._active_runs["r"]
         async with log.open("r", 1) as writer:

@@ -38,7 +38,7 @@ async def test_a_run_that_two_processes_create_has_one_writer(fleet: Fleet) -> N
     await here.create("r")
     await there.create("r")
 
-    async with asyncio.timeout(5), here.open("r", 1) as first:
+    async with asyncio.timeout(60), here.open("r", 1) as first:
         await first.append(TextDelta("m", "mine"))
         await first.flush()
         with pytest.raises(StaleWriter):
@@ -57,7 +57,7 @@ async def test_a_run_can_be_followed_before_its_first_entry_is_in_the_file(fleet
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         reading = asyncio.create_task(events_of(there, "r"))
         await asyncio.sleep(5 * tail.POLL_INTERVAL_S)  # for it to look, and find nothing
         async with here.open("r", 1) as writer:
@@ -99,7 +99,7 @@ async def test_a_reader_elsewhere_that_stops_reading_blocks_no_writer_and_misses
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(20), following(there, "r") as far:
+    async with asyncio.timeout(60), following(there, "r") as far:
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "first"))
             stuck = await anext(far)
@@ -162,7 +162,7 @@ async def test_a_process_that_stalled_until_a_run_was_compacted_reads_the_rest(
     here._compact_after_seconds = -1.0
     await here.create("r")
 
-    async with asyncio.timeout(10), following(there, "r") as batches:
+    async with asyncio.timeout(60), following(there, "r") as batches:
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "one "))
             found = list(await anext(batches))
@@ -181,7 +181,7 @@ async def test_a_deleted_run_ends_its_followers_elsewhere(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(10), here.open("r", 1) as writer:
+    async with asyncio.timeout(60), here.open("r", 1) as writer:
         await writer.append(TextDelta("m", "one"))
         await writer.flush()
         reading = asyncio.create_task(events_of(there, "r"))
@@ -197,7 +197,7 @@ async def test_the_file_is_polled_only_while_a_run_of_another_process_is_followe
     await write(here, "ended", deltas(3))
     await here.create("r")
 
-    async with asyncio.timeout(10), here.open("r", 1) as writer:
+    async with asyncio.timeout(60), here.open("r", 1) as writer:
         await writer.append(TextDelta("m", "one"))
         await writer.flush()
         await events_of(there, "ended")

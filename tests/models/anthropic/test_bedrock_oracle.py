@@ -42,7 +42,7 @@ async def theirs(url: str) -> list[dict[str, Any]]:
     )
     events: list[dict[str, Any]] = []
     try:
-        async with asyncio.timeout(20), client:
+        async with asyncio.timeout(60), client:
             messages: Any = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
             stream = await client.messages.create(model=MODEL, max_tokens=10, messages=messages, stream=True)
             events += [event.to_dict() async for event in stream]

@@ -219,6 +219,14 @@ def test_which_tool(choice: ToolChoice, written: Any) -> None:
     assert sent["toolConfig"] == {"functionCallingConfig": written}
 
 
+def test_the_effort_of_a_client_is_a_level_of_models_that_have_levels() -> None:
+    prompt = Prompt((user("Hi"),), (), Parameters(effort="max"))
+
+    assert request(prompt, thinking="low")["generationConfig"]["thinkingConfig"]["thinkingLevel"] == "HIGH"
+    assert request(prompt, thinking=1024)["generationConfig"]["thinkingConfig"]["thinkingBudget"] == 1024
+    assert "thinkingConfig" not in request(prompt).get("generationConfig", {})
+
+
 def test_settings_are_sent_and_unknown_ones_are_reported() -> None:
     parameters = Parameters(
         temperature=0.0, seed=0, logprobs=1, parallel_calls=False, response_schema={"type": "object"}

@@ -9,7 +9,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 from pydantic import BaseModel, JsonValue
 
-from rightseat.agents.langgraph.runner import GraphRun, thread_id, write_config
+from rightseat.agents.langgraph.runner import GraphRun, read_thread, thread_id, write_config
+from rightseat.core.agent import AgentThread
 from rightseat.core.ask import Ask
 from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
@@ -42,9 +43,8 @@ class LocalGraph:
         self._show_errors = show_errors
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        config: Any = write_config(self._config, ask, client_config=self._client_config)
-        config["configurable"]["thread_id"] = thread_id(ask)
-        values = to_json((await self._graph.aget_state(config)).values)
+        config = self._thread_config(ask)
+        values = await self._values(config)
         run = GraphRun(ask, LangGraphDecoder(values.get("messages") or (), ask.messages), show_errors=self._show_errors)
         try:
             async with aclosing(self._graph.astream(make_input(ask, values), config, stream_mode=MODES)) as events:
@@ -58,6 +58,18 @@ class LocalGraph:
             return
         for event in run.end():
             yield event
+
+    async def load_thread(self, ask: Ask) -> AgentThread | None:
+        return read_thread(await self._values(self._thread_config(ask)))
+
+    def _thread_config(self, ask: Ask) -> Any:
+        config: Any = write_config(self._config, ask, client_config=self._client_config)
+        config["configurable"]["thread_id"] = thread_id(ask)
+        return config
+
+    async def _values(self, config: Any) -> dict[str, Any]:
+        values: dict[str, Any] = to_json((await self._graph.aget_state(config)).values)
+        return values
 
 
 def make_input(ask: Ask, values: dict[str, Any]) -> Any:

@@ -11,10 +11,11 @@ from typing import Any, Self
 import msgspec
 from pydantic import JsonValue, SecretStr
 
-from rightseat.agents.langgraph.runner import GraphRun, thread_id, write_config
+from rightseat.agents.langgraph.runner import GraphRun, read_thread, thread_id, write_config
+from rightseat.core.agent import AgentThread
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
-from rightseat.core.errors import AgentUnreachable, tell_operator
+from rightseat.core.errors import AgentEndpointNotFound, AgentUnreachable, tell_operator
 from rightseat.core.events import Event
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.headers import RequestHeaders
@@ -80,13 +81,20 @@ class LangGraphPlatform:
         for event in run.end():
             yield event
 
+    async def load_thread(self, ask: Ask) -> AgentThread | None:
+        headers = await self._headers.make(ask)
+        try:
+            state = await self._service.get_json(f"/threads/{thread_id(ask)}/state", headers)
+        except AgentEndpointNotFound:
+            return None
+        return read_thread(values_of(state))
+
     async def _values(self, thread: str, ask: Ask) -> dict[str, Any]:
         """The current values of the thread, which is created if necessary."""
         made = {"thread_id": thread, "if_exists": "do_nothing"}
         await self._service.post_json("/threads", made, await self._headers.make(ask))
         state = await self._service.get_json(f"/threads/{thread}/state", await self._headers.make(ask))
-        values = state.get("values") if isinstance(state, dict) else None
-        return values if isinstance(values, dict) else {}
+        return values_of(state)
 
     def _request(self, ask: Ask, values: dict[str, Any]) -> dict[str, Any]:
         command = write_command(ask)
@@ -98,6 +106,11 @@ class LangGraphPlatform:
             "config": write_config(self._config, ask, client_config=self._client_config),
             **({"input": write_input(ask, values)} if command is None else {"command": command}),
         }
+
+
+def values_of(state: Any) -> dict[str, Any]:
+    values = state.get("values") if isinstance(state, dict) else None
+    return values if isinstance(values, dict) else {}
 
 
 def read_event(data: bytes, url: str) -> Any:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rightseat.agents.event_normalizer import EventNormalizer, decoding
+from rightseat.core.agent import AgentThread
 from rightseat.core.ask import Ask
 from rightseat.core.events import Event, RunFailed, RunFinished, ToolCallReturned, ToolCallStarted
+from rightseat.wire.langchain import read_messages
 from rightseat.wire.langgraph import LangGraphDecoder
 
 logger = logging.getLogger(__name__)
@@ -28,6 +30,12 @@ def write_config(own: Mapping[str, Any], ask: Ask, *, client_config: bool) -> di
     named = [one for one in (theirs.get("configurable"), own.get("configurable")) if isinstance(one, dict)]
     configurable = {key: value for one in named for key, value in one.items() if key not in OURS}
     return {**theirs, **own, "configurable": configurable}
+
+
+def read_thread(values: Mapping[str, Any]) -> AgentThread | None:
+    """The thread of a graph from its values, of which a thread without a run has none."""
+    state = {key: value for key, value in values.items() if key not in ("messages", "__interrupt__")}
+    return AgentThread(tuple(read_messages(values.get("messages"))), state) if values else None
 
 
 class GraphRun:

@@ -201,7 +201,8 @@ class Conversation:
         self._prompted += 1
         if self._ask.final_answer_without_tools and self._prompted == self._limit:
             self.tools = {}
-        return Prompt(self._history, tuple(self.tools.values()), self._parameters, self._ask.thread_id)
+        ask, tools = self._ask, tuple(self.tools.values())
+        return Prompt(self._history, tools, self._parameters, ask.thread_id, ask.run_id, ask.properties)
 
     def calls_of(self, turn: Reducer) -> list[Call]:
         calls = calls_in(turn.messages())

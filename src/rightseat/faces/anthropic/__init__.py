@@ -17,11 +17,20 @@ from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.files import make_file_response
 from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.responses import read_body
-from rightseat.faces.anthropic.error_form import REQUEST_ID, ErrorReply, current_request_id, explain_path, refuse
+from rightseat.faces.anthropic.error_form import (
+    REQUEST_ID,
+    ErrorReply,
+    current_request_id,
+    explain_path,
+    refuse,
+    write_limit_headers,
+)
 from rightseat.faces.anthropic.feedback import MessageFeedback
+from rightseat.faces.anthropic.kept_threads import KeptThreads
 from rightseat.faces.anthropic.listed_models import ListedModels
 from rightseat.faces.anthropic.new_message import NewMessages
 from rightseat.faces.anthropic.signatures import ThinkingSeal
+from rightseat.limits.response_headers import LIMIT_HEADERS
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import StatePath
 
@@ -50,6 +59,12 @@ class Options(BaseModel):
     keep_alive: float = Field(default=10.0, gt=0)
     """Seconds without data before a stream sends a `ping` event, so that proxies keep it open. A stream also waits
     this long for its first data: a failure within this time is an HTTP status."""
+    approval_wait: float = Field(default=120.0, ge=0)
+    """How many seconds a request waits when the agent asks a person, for example to approve a call. A decision in the
+    console goes on with the same message."""
+    sessions: bool = True
+    """Store the conversations of Claude Code, each as a thread of its user. Other requests are only stored if they have
+    `thread`."""
 
 
 def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFeedback | None = None) -> APIRouter:
@@ -58,7 +73,16 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFee
     max_bytes = int(options.max_body_mb * 2**20)
     names = ModelNames(runtime, options.models, auth, face="anthropic", aliases=options.aliases)
     seal = ThinkingSeal(options.reasoning_key)
-    new = NewMessages(runtime, names, seal, headers=options.headers, keep_alive=options.keep_alive, path=path)
+    new = NewMessages(
+        runtime,
+        names,
+        seal,
+        KeptThreads(runtime, keeps_sessions=options.sessions),
+        headers=options.headers,
+        keep_alive=options.keep_alive,
+        approval_wait=options.approval_wait,
+        path=path,
+    )
     listed = ListedModels(names)
 
     async def file(body: bytes, request: Request, principal: Principal) -> Response:
@@ -89,6 +113,7 @@ def make_handler(endpoint: MessagesHandler, max_bytes: int) -> Handler:
     """Reads the body, and converts errors to responses."""
 
     async def handle(request: Request, principal: Principal) -> Response:
+        LIMIT_HEADERS.set(write_limit_headers)
         try:
             body = b"" if request.method == "GET" else await read_body(request, max_bytes)
             response = await endpoint(body, request, principal)

@@ -35,6 +35,25 @@ _encode = msgspec.json.Encoder().encode
 Block = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class CallDecision:
+    """What a client says to a server-side call that waits for a person."""
+
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessages:
+    """The decoded messages. `waiting` are the ids of the server-side calls of the last reply that have no result;
+    `decisions` are the client's, by these ids. `is_sent_back` means that the reply is the last message."""
+
+    messages: tuple[Message, ...]
+    waiting: tuple[str, ...] = ()
+    decisions: Mapping[str, CallDecision] = field(default_factory=dict)
+    is_sent_back: bool = False
+
+
 def read_system(request: MessagesRequest) -> Iterator[Message]:
     """The system prompt as one message."""
     given = request.body.system
@@ -45,15 +64,16 @@ def read_system(request: MessagesRequest) -> Iterator[Message]:
 
 def read_messages(
     request: MessagesRequest, open_thinking: OpenThinking, calls: Mapping[str, str] | None = None
-) -> tuple[Message, ...]:
-    """`calls` are tool names by the ids of calls in earlier messages, which the client does not send again, and whose
-    results these messages may have. Raises `InvalidMessagesRequest`."""
+) -> SentMessages:
+    """Without the system prompt. `calls` are tool names by the ids of calls in earlier messages, which the client does
+    not send again, and whose results these messages may have. Raises `InvalidMessagesRequest`."""
     reader = MessageReader(request, open_thinking, dict(calls or {}))
-    messages = list(read_system(request))
+    messages: list[Message] = []
     for number, given in enumerate(request.body.messages):
         messages += reader.read(given, f"messages[{number}]")
     reader.check_answered()
-    return tuple(messages)
+    is_sent_back = bool(request.body.messages) and request.body.messages[-1].role == "assistant"
+    return SentMessages(tuple(messages), tuple(reader.waiting), reader.decisions, is_sent_back)
 
 
 @dataclass(slots=True)
@@ -62,11 +82,12 @@ class UserContent:
 
     results: list[Result] = field(default_factory=list)
     beside: list[Part] = field(default_factory=list)
+    has_decision: bool = False
 
     def messages(self) -> Iterator[Message]:
         for result in self.results:
             yield Message("tool", (result,))
-        if self.beside or not self.results:
+        if self.beside or not (self.results or self.has_decision):
             yield Message("user", tuple(self.beside))
 
 
@@ -79,6 +100,9 @@ class MessageReader:
         self._names = calls
         self._unanswered = dict.fromkeys(calls, "the kept conversation")
         self._has_user_message = False  # since the last message of the assistant
+        self._server_calls: set[str] = set()
+        self.waiting: dict[str, None] = {}  # server-side calls without a result, in their order
+        self.decisions: dict[str, CallDecision] = {}
 
     def read(self, given: MessageParam, where: str) -> Iterator[Message]:
         blocks = [{"type": "text", "text": given.content}] if isinstance(given.content, str) else given.content
@@ -107,7 +131,10 @@ class MessageReader:
         content = UserContent()
         for number, block in enumerate(blocks):
             place = f"{where}.content[{number}]"
-            if block.get("type") == RESULT_TYPE:
+            if block.get("type") == RESULT_TYPE and block.get("tool_use_id") in self._server_calls:
+                content.has_decision = True
+                self._read_decision(block, place)
+            elif block.get("type") == RESULT_TYPE:
                 content.results.append(self._read_result(block, place, content.beside))
             else:
                 content.beside += self._read_media(block, place)
@@ -123,8 +150,12 @@ class MessageReader:
                 texts.append(part.text)
             else:
                 beside.append(part)
-        error = "tool_error" if block.get("is_error") is True else None
-        return Result(id, self._names[id], "\n".join(texts), error)
+        return build_result(id, self._names[id], "\n".join(texts), is_error=block.get("is_error") is True)
+
+    def _read_decision(self, block: Block, where: str) -> None:
+        texts = [part.text for part in self._read_nested(block.get("content"), where) if isinstance(part, Text)]
+        id = read_id(block, "tool_use_id", where)
+        self.decisions[id] = CallDecision("\n".join(texts), block.get("is_error") is True)
 
     def _read_nested(self, content: object, where: str) -> Iterator[Part]:
         if isinstance(content, str):
@@ -173,13 +204,15 @@ class MessageReader:
             match block.get("type"):
                 case "text":
                     parts.append(Text(read_text(block, place)))
-                case "tool_use" | "mcp_tool_use" as kind:
+                case "tool_use":
                     parts.append(call := read_call(block, place))
                     self._names[call.id] = call.name
-                    if kind == "tool_use":
-                        self._unanswered[call.id] = place
+                    self._unanswered[call.id] = place
+                case "mcp_tool_use":
+                    parts += self._read_server_call(read_call(block, place))
                 case "mcp_tool_result":
-                    yield Message("assistant", tuple(parts), extra=kept)
+                    if parts:
+                        yield Message("assistant", tuple(parts), extra=kept)
                     parts, kept = [], None
                     yield Message("tool", (self._read_server_result(block, place),))
                 case "thinking":
@@ -193,12 +226,22 @@ class MessageReader:
         if parts:
             yield Message("assistant", tuple(parts), extra=kept)
 
+    def _read_server_call(self, call: Call) -> Iterator[Call]:
+        """A message that waited again has its calls again."""
+        self.waiting[call.id] = None
+        if call.id not in self._server_calls:
+            self._server_calls.add(call.id)
+            self._names[call.id] = call.name
+            yield call
+
     def _read_server_result(self, block: Block, where: str) -> Result:
         id = read_id(block, "tool_use_id", where)
         if id not in self._names:
             raise InvalidMessagesRequest(f"{where}.tool_use_id is {id[:100]!r}: no call before it has that id.")
+        self.waiting.pop(id, None)
+        self.decisions.pop(id, None)
         texts = [part.text for part in self._read_nested(block.get("content"), where) if isinstance(part, Text)]
-        return Result(id, self._names[id], "\n".join(texts), "tool_error" if block.get("is_error") is True else None)
+        return build_result(id, self._names[id], "\n".join(texts), is_error=block.get("is_error") is True)
 
     def _read_thinking(self, block: Block) -> JsonValue:
         text, signature = block.get("thinking"), block.get("signature")
@@ -214,6 +257,13 @@ class MessageReader:
         except ValueError:
             self._warn(UNSIGNED)
             return None
+
+
+def build_result(id: str, name: str, text: str, *, is_error: bool) -> Result:
+    """Most model servers have no field for a failure, so the text says it too."""
+    if not is_error:
+        return Result(id, name, text)
+    return Result(id, name, text if text.lower().lstrip("<").startswith("error") else f"Error: {text}", "tool_error")
 
 
 def unknown_block(kind: object, where: str) -> InvalidMessagesRequest:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import Response
@@ -22,6 +23,7 @@ from rightseat.core.errors import (
 from rightseat.core.tracing import LOG_CONTEXT
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.responses import json_response
+from rightseat.limits.response_headers import LimitLevel
 
 REQUEST_ID = "request-id"
 
@@ -132,6 +134,16 @@ def explain(code: str, message: str) -> str:
 
 def refuse(error: RightseatError) -> Response:
     return ErrorReply.of(error).response()
+
+
+def write_limit_headers(level: LimitLevel) -> dict[str, str]:
+    name = f"anthropic-ratelimit-{level.counted}"
+    opens_at = datetime.fromtimestamp(level.opens_at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return {f"{name}-limit": str(level.most), f"{name}-remaining": str(level.left), f"{name}-reset": opens_at}
+
+
+def message_id(run_id: str) -> str:
+    return f"msg_{run_id.removeprefix('run_')}"
 
 
 def current_request_id() -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from rightseat.core.ask import NamedTool, Parameters, ToolChoice, ToolOffer
+from rightseat.core.ask import Effort, NamedTool, Parameters, ToolChoice, ToolOffer
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.faces._shared.responses import describe_decode_error, repair_surrogates
 from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
@@ -38,7 +38,7 @@ HARMLESS = frozenset(
 """The answer is the same without these. `metadata` is passed to hooks and tools."""
 EMPTY: tuple[bytes, ...] = (b"null", b"{}", b"[]", b"false")
 THINKING_TYPES = ("enabled", "adaptive", "between_tools", "disabled")
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
+EFFORTS: Mapping[str, Effort] = {"low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "max"}
 MAX_SEQUENCES = 32
 MAX_SEQUENCE_CHARS = 200
 """Each piece of an answer is compared with the beginnings of all sequences."""
@@ -76,6 +76,11 @@ class OutputConfig(msgspec.Struct):
     format: OutputFormatParam | None = None
 
 
+class ThreadParam(msgspec.Struct):
+    type: Literal["create", "continue"]
+    previous_message_id: str | None = None
+
+
 class MessagesBody(msgspec.Struct):
     messages: list[MessageParam]
     max_tokens: Count | None = None
@@ -92,6 +97,7 @@ class MessagesBody(msgspec.Struct):
     output_config: OutputConfig | None = None
     output_format: OutputFormatParam | None = None
     metadata: dict[str, Any] | None = None
+    thread: ThreadParam | None = None
 
 
 KNOWN = frozenset(MessagesBody.__struct_fields__)
@@ -129,6 +135,16 @@ class MessagesRequest:
     def knows_server_tools(self) -> bool:
         return any(beta.startswith(MCP_BETA) for beta in self.betas)
 
+    @property
+    def inherits_tools(self) -> bool:
+        """Whether its tools are those of the thread that it continues."""
+        thread = self.body.thread
+        return thread is not None and thread.type == "continue" and self.body.tools is None
+
+    def choose_tool(self) -> None:
+        """Raises `InvalidMessagesRequest` for a choice that is not among the tools."""
+        self.tool_choice = read_tool_choice(self.body.tool_choice, [tool.name for tool in self.tools])
+
     def warn(self, text: str) -> None:
         if text not in self.warnings:
             self.warnings.append(text)
@@ -146,8 +162,8 @@ def decode_messages(body: bytes, betas: Sequence[str] = (), *, needs_max_tokens:
         raise InvalidMessagesRequest("max_tokens: the field is missing. It is the longest answer, in tokens.")
     check_values(request)
     request.tools = read_tools(request.body.tools or (), request.warn)
-    names = [tool.name for tool in request.tools]
-    request.tool_choice = read_tool_choice(request.body.tool_choice, names)
+    if not request.inherits_tools:
+        request.choose_tool()
     return request
 
 
@@ -168,7 +184,7 @@ def check_values(request: MessagesRequest) -> None:
         raise one_of("thinking.type", body.thinking.type, THINKING_TYPES)
     effort = body.output_config.effort if body.output_config else None
     if effort is not None and effort not in EFFORTS:
-        raise one_of("output_config.effort", effort, EFFORTS)
+        raise one_of("output_config.effort", effort, tuple(EFFORTS))
     for number, text in enumerate(body.stop_sequences or ()):
         if not 0 < len(text) <= MAX_SEQUENCE_CHARS:
             text = f"it must have 1 to {MAX_SEQUENCE_CHARS} characters."
@@ -196,6 +212,7 @@ def read_parameters(request: MessagesRequest) -> Parameters:
         parallel_calls=False if one_at_most else None,
         response_schema=schema,
         response_strict=True if schema else None,
+        effort=EFFORTS[effort] if (effort := body.output_config.effort if body.output_config else None) else None,
     )
 
 

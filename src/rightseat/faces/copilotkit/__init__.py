@@ -80,7 +80,8 @@ def routes(
         except JSON_ERRORS as error:
             return refusal(400, f"The body is not valid ({error}). {EXPECTED_BODY}")
         if body.method is not None:
-            return await current.envelope(Envelope(body.method, body.params, body.body), request, principal)
+            envelope, body.body = Envelope(body.method, body.params, body.body), msgspec.Raw()
+            return await current.envelope(envelope, request, principal)
         if body.query is None:
             return refusal(400, f"The body names no operation. {EXPECTED_BODY}")
         operation = GraphQLRequest(body.query, body.variables, body.operationName)

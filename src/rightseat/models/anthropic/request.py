@@ -84,8 +84,8 @@ def write_sampling(request: AnthropicRequest, options: Options, parameters: Para
 
 def write_output(request: AnthropicRequest, options: Options, prompt: Prompt) -> None:
     output: Block = {}
-    if options.effort is not None:
-        output["effort"] = options.effort
+    if (effort := choose_effort(options, prompt.parameters)) is not None:
+        output["effort"] = effort
     schema = prompt.parameters.response_schema
     if schema == ANY_OBJECT:  # the API enforces complete schemas only
         request.body["system"] = [*write_system(prompt.messages), text_block(ANY_JSON)]
@@ -93,6 +93,12 @@ def write_output(request: AnthropicRequest, options: Options, prompt: Prompt) ->
         output["format"] = {"type": "json_schema", "schema": closed(dict(schema))}
     if output:
         request.body["output_config"] = output
+
+
+def choose_effort(options: Options, parameters: Parameters) -> str | None:
+    is_passed_on = options.effort is not None if options.client_effort is None else options.client_effort
+    wanted = parameters.effort if is_passed_on else None
+    return "low" if wanted == "minimal" else wanted or options.effort
 
 
 def write_thinking(request: AnthropicRequest, options: Options, prompt: Prompt) -> None:

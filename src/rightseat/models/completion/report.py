@@ -4,19 +4,24 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from rightseat.core.errors import ConfigError, RightseatError
+from rightseat.models.completion import gguf
 from rightseat.models.completion.backend import Description
-from rightseat.models.completion.backends import AnyBackend, ServerProcess
+from rightseat.models.completion.backends import AnyBackend, ServerProcess, binaries
+from rightseat.models.completion.backends.options import EmbeddingOptions
 from rightseat.models.completion.styles import select
 
 DESCRIBE_TIMEOUT_S = 5.0
 
 
-async def explain(backend: AnyBackend, wanted: str) -> AsyncIterator[str]:
+async def explain(backend: AnyBackend, wanted: str, embeddings: EmbeddingOptions | None = None) -> AsyncIterator[str]:
     """Yield lines without starting a backend; one line reports a backend that does not respond.
 
     Raises `ConfigError` if a backend that rightseat starts could not be started.
     """
     yield f"backend: {backend.place}"
+    if embeddings is not None:
+        await asyncio.to_thread(check_embeddings, embeddings)
+        yield f"embeddings: a llama-server {embeddings.place}"
     try:
         async with asyncio.timeout(DESCRIBE_TIMEOUT_S):
             description = await _describe(backend)
@@ -30,6 +35,12 @@ async def explain(backend: AnyBackend, wanted: str) -> AsyncIterator[str]:
         return
     _, style, why = select(description, wanted)
     yield f"style: {style.name}, because {why}"
+
+
+def check_embeddings(options: EmbeddingOptions) -> None:
+    if options.model is not None:
+        gguf.read(options.model)
+        binaries.find(options.binary)
 
 
 async def _describe(backend: AnyBackend) -> Description:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict, assert_never
 
-from rightseat.core.ask import NamedTool, Parameters, ToolChoice
+from rightseat.core.ask import Effort, NamedTool, Parameters, ToolChoice
 from rightseat.core.loop.tool_calls import read_arguments
 from rightseat.core.messages import Call, File, Image, Message, Result, Text
 from rightseat.core.model import Prompt
@@ -17,6 +17,14 @@ from rightseat.wire.openai_chat import ANY_OBJECT
 GeminiPart = dict[str, object]
 
 MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+EFFORT_LEVELS: Mapping[Effort, str] = {
+    "minimal": "minimal",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "high",
+    "max": "high",
+}
 SIGNING_MODELS = re.compile(r"gemini-([3-9]|\d\d)")
 """Models that reject a call without its signature."""
 SKIP_SIGNATURE = "skip_thought_signature_validator"
@@ -86,8 +94,9 @@ def write_settings(options: Options, parameters: Parameters) -> GeminiPart:
             wanted["responseJsonSchema"] = parameters.response_schema
     if isinstance(options.thinking, int):
         wanted["thinkingConfig"] = {"includeThoughts": True, "thinkingBudget": options.thinking}
-    elif options.thinking is not None:
-        wanted["thinkingConfig"] = {"includeThoughts": True, "thinkingLevel": options.thinking.upper()}
+    elif options.thinking is not None:  # only then the model is known to have levels
+        level = EFFORT_LEVELS[parameters.effort] if parameters.effort else options.thinking
+        wanted["thinkingConfig"] = {"includeThoughts": True, "thinkingLevel": level.upper()}
     return {name: value for name, value in wanted.items() if value is not None}
 
 

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 from fastapi import FastAPI
@@ -15,6 +15,7 @@ from rightseat.app import Assembly, application, build_authenticator, build_rout
 from rightseat.config import Access, ConfiguredPart, Server
 from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk
 from rightseat.core.runtime import Runtime
+from rightseat.core.threads import Threads
 from rightseat.faces import copilotkit
 from rightseat.operations.own_threads import OwnThreads
 from rightseat.operations.store import store_of
@@ -29,7 +30,8 @@ def app(
     runtime: Runtime, way: Way = "ours", *, access: Access | None = None, can_search: bool = True, **options: Any
 ) -> FastAPI:
     part = ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options(**options))
-    records = store_of(runtime.threads).records if can_search else None
+    threads = cast(Threads, runtime.threads)  # tests give the runtime the store itself
+    records = store_of(threads).records if can_search else None
     assembly = Assembly(
         runtime,
         [part],

@@ -22,7 +22,7 @@ async def limited(most: int, quota_mb: float) -> AsyncIterator[httpx2.AsyncClien
         limits: [{{name: few, subject: everyone, requests_per_day: {most}}}]
     """
     built = app.build(config.parse(text, environ={}))
-    async with serving(built) as url, httpx2.AsyncClient(base_url=url, timeout=30) as client:
+    async with serving(built) as url, httpx2.AsyncClient(base_url=url) as client:
         yield client
 
 

@@ -191,6 +191,16 @@ async def test_a_schema_reaches_the_model_with_its_name(serve: Serve, tmp_path: 
     assert response.text.to_dict() == form
 
 
+async def test_the_effort_reaches_the_model(serve: Serve, tmp_path: Path) -> None:
+    model = ScriptedModel([says("Hi"), says("Hi"), says("Hi")])
+    async with client_of(storing(model), serve, tmp_path) as (_, plain):
+        sent = [{"model": "bare", "input": "Hi", "reasoning": {"effort": one}} for one in ("low", "none", "extreme")]
+        responses = [await plain.post("/responses", json=body) for body in sent]
+
+    assert [prompt.parameters.effort for prompt in model.prompts] == ["low", None, None]
+    assert ["warnings" in response.json() for response in responses] == [False, False, True]
+
+
 async def test_reasoning_is_an_item_before_the_message_and_its_summary_on_request(serve: Serve, tmp_path: Path) -> None:
     async with client_of(storing(ScriptedModel([THOUGHT])), serve, tmp_path) as (_, plain):
         body: Any = {"model": "bare", "input": "Hi", "stream": True}

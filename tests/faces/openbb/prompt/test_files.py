@@ -16,7 +16,7 @@ async def test_no_more_databases_run_at_once_than_there_are_places_for(monkeypat
     monkeypatch.setattr(files, "MAX_DATABASES", 1)
     library = FileService()
 
-    async with asyncio.timeout(20), library.tables() as first, library.tables() as second:
+    async with asyncio.timeout(60), library.tables() as first, library.tables() as second:
         await first.add("a", Rows([{"x": 1}]))
         waiting = asyncio.create_task(second.add("b", Rows([{"x": 2}])))
         await first.query("SELECT x FROM data_a")

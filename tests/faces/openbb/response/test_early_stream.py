@@ -46,7 +46,7 @@ class Slow:
 @asynccontextmanager
 async def asked(url: str, body: Any) -> AsyncIterator[AsyncIterator[str]]:
     async with (
-        httpx2.AsyncClient(timeout=10) as client,
+        httpx2.AsyncClient() as client,
         client.stream("POST", f"{url}/v1/query", json=body) as answer,
     ):
         assert answer.headers["content-type"].startswith("text/event-stream")

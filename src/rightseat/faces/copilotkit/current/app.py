@@ -1,9 +1,9 @@
 """Dispatches requests of CopilotKit clients since 1.50, by path or in an envelope, to operations."""
 
 import logging
-from collections.abc import Mapping
 from urllib.parse import quote
 
+import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -34,12 +34,12 @@ class OperationHandler:
         """Run the operation of a path below the base path."""
         path = below(request)
         try:
-            body = await self._body(request, path)
+            received = OperationRequest(principal, dict(request.query_params), await self._body(request, path), request)
         except ClientDisconnect:
             return Response()  # the client is gone
         except RightseatError as error:
             return refusal(error)
-        return await self._answer(request.method, path, dict(request.query_params), body, request, principal)
+        return await self._answer(request.method, path, received)
 
     async def envelope(self, envelope: Envelope, request: Request, principal: Principal) -> Response:
         """Run the operation that the body names."""
@@ -47,15 +47,14 @@ class OperationHandler:
             method, path, query = unpack_envelope(envelope)
         except RightseatError as error:
             return refusal(error)
-        inside = bytes(envelope.body)
-        return await self._answer(method, path, query, inside, request, principal)
+        received = OperationRequest(principal, query, bytes(envelope.body), request)
+        envelope.body = msgspec.Raw()
+        return await self._answer(method, path, received)
 
-    async def _answer(
-        self, method: str, path: str, query: Mapping[str, str], body: bytes, request: Request, principal: Principal
-    ) -> Response:
+    async def _answer(self, method: str, path: str, request: OperationRequest) -> Response:
         try:
-            operation, ids = find(self._routes, method, path)
-            return await operation(OperationRequest(principal, ids, query, body, request))
+            operation, request.ids = find(self._routes, method, path)
+            return await operation(request)
         except RightseatError as error:
             return refusal(error)
         except Exception:

@@ -1,7 +1,7 @@
 """Finds the operation of a request by its path or by the envelope in its body."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -16,15 +16,20 @@ from rightseat.faces._shared.responses import decode_body, json_response
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OperationRequest:
-    """The input of an operation: user, ids of the path, query parameters, body and HTTP request."""
+    """The input of an operation: user, query parameters, body, HTTP request and ids of the path."""
 
     principal: Principal
-    ids: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes
     http: Request
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+    def take_body(self) -> bytes:
+        """The body, which is not kept: a large request waits for its turn once it is decoded."""
+        body, self.body = self.body, b""
+        return body
 
     def read(self, kind: type[T]) -> T:
         """Decode the body as JSON; an empty body is an empty object. Raises `BadRequest`."""

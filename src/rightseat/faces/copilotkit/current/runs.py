@@ -129,14 +129,14 @@ class RunOperations:
         return {"name": name, "description": description, "className": "Agent", "capabilities": CAPABILITIES}
 
     async def run(self, request: OperationRequest) -> Response:
-        given = read_input(request.body)
+        given = read_input(request.take_body())
         ask = await self._ask(request, given)
         if ask.parameters.tool_choice == NamedTool(SUGGEST_TOOL):  # suggestions of pages with `useSingleEndpoint`
             return await self._suggest(request, given, ask)
         return await self._start(request, given, ask)
 
     async def suggest(self, request: OperationRequest) -> Response:
-        given = read_input(request.body)
+        given = read_input(request.take_body())
         return await self._suggest(request, given, await self._ask(request, given))
 
     async def _suggest(self, request: OperationRequest, given: RunInput, ask: Ask) -> Response:
@@ -163,7 +163,7 @@ class RunOperations:
     async def connect(self, request: OperationRequest) -> Response:
         """Sends the thread in as few events as possible, then its active run, if any, to its end."""
         await self._agent(request)
-        given = read_input(request.body)
+        given = read_input(request.take_body())
         thread = await self._runtime.outline(given.threadId, request.principal)
         ended, active = split_runs(thread.runs if thread else ())
         events = self._events(request, given.version, given.threadId)

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from rightseat.access.authenticator import RouteAuth
-from rightseat.core.agent import AgentGroup
+from rightseat.core.agent import AgentGroup, AgentThread
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import AgentNotFound
 from rightseat.core.runtime import Runtime
@@ -26,10 +28,11 @@ class SchemaContext:
         return tuple(name for name in self.runtime.agents if name != self.default)
 
     async def resolve_agent(self, ask: Ask) -> str:
-        """Return the runtime's name for the agent of the ask."""
-        listed = [one for one in self.agents if self.auth.may_use(ask.principal, one)]
+        """Return the runtime's name for the agent of the ask, which may name the face's default agent, too."""
+        offered = tuple(dict.fromkeys((*self.agents, self.default))) if self.default is not None else self.agents
+        listed = [one for one in offered if self.auth.may_use(ask.principal, one)]
         parts = [one for one in listed if isinstance(self.runtime.agents.get(one), AgentGroup)]
-        plain = [one for one in self.agents if one not in parts]
+        plain = [one for one in offered if one not in parts]
         if ask.agent in plain and ask.agent in self.runtime.agents:
             self.auth.check_agent(ask.principal, ask.agent)
             return ask.agent
@@ -68,6 +71,10 @@ class ResolverContext:
 
     async def resolve_agent(self, name: str) -> str:
         return await self._context.resolve_agent(self._ask(name))
+
+    async def agent_thread(self, agent: str, thread_id: str) -> AgentThread | None:
+        """The thread as its agent stores it, for a thread that this server does not have."""
+        return await self.runtime.agent_thread(msgspec.structs.replace(self._ask(agent), thread_id=thread_id))
 
     def _ask(self, agent: str) -> Ask:
         return Ask(messages=(), agent=agent, principal=self.principal, headers=self._headers)

@@ -83,30 +83,44 @@ MAX_NAME_CHARACTERS = 256
 
 
 def read_messages(messages: Iterable[inputs.MessageInput]) -> list[Message]:
-    """Join each call to the assistant message of its `parentMessageId`: its text and other calls with that parent.
+    """Join a message to the one of its `parentMessageId`.
 
-    A user or system message ends the assistant message, whatever parent a later call names.
+    A call becomes a part of its assistant message: its text and other calls with that parent. A user or system message
+    ends the assistant message, whatever parent a later call names. A text or an image becomes a part of the message
+    directly before it, if that is its parent and has the same role: a picture with its question. The parent of a result
+    is not needed, because a result names its call.
     """
     decoded: list[Message] = []
     assistants: dict[
         str, int
     ] = {}  # index in `decoded` of assistant messages since then, by id or by their calls' parent
+    joined_ids: set[str] = set()  # the ids that the last message was sent under
     for number, message in enumerate(messages):
         read = read_message(message, number)
         if read is None:
             continue
-        call = message.actionExecutionMessage
+        call, content = message.actionExecutionMessage, message.textMessage or message.imageMessage
         parent = call.parentMessageId if call else None
         if parent and (place := assistants.get(parent)) is not None:
-            joined = decoded[place]
-            decoded[place] = msgspec.structs.replace(joined, parts=(*joined.parts, *read.parts))
+            decoded[place] = join_message(decoded[place], read)
+            continue
+        if content and content.parentMessageId in joined_ids and decoded[-1].role == read.role:
+            decoded[-1] = join_message(decoded[-1], read)
+            joined_ids.add(read.id)
+            if read.role == "assistant":
+                assistants[read.id] = len(decoded) - 1
             continue
         if read.role in ("user", "system"):
             assistants.clear()
         elif read.role == "assistant":
             assistants[parent or read.id] = len(decoded)
         decoded.append(read)
+        joined_ids = {read.id, parent} if parent else {read.id}
     return decoded
+
+
+def join_message(message: Message, more: Message) -> Message:
+    return msgspec.structs.replace(message, parts=(*message.parts, *more.parts))
 
 
 def read_message(message: inputs.MessageInput, number: int) -> Message | None:

@@ -6,8 +6,10 @@ from msgspec import json
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
+from rightseat.core.agent import AgentThread
 from rightseat.core.loop.tool_calls import read_arguments
 from rightseat.core.messages import Call, Message, Result
+from rightseat.core.threads import Thread
 from rightseat.faces.copilotkit.graphql import inputs, outputs, scalars
 from rightseat.faces.copilotkit.graphql.context import ResolverContext
 
@@ -29,8 +31,10 @@ class RootQuery:
 
     @strawberry.field
     async def loadAgentState(self, info: Info, data: inputs.LoadAgentStateInput) -> outputs.LoadAgentStateResponse:
-        await info.context.resolve_agent(data.agentName)
-        thread = await info.context.runtime.thread(data.threadId, info.context.principal)
+        agent = await info.context.resolve_agent(data.agentName)
+        thread: Thread | AgentThread | None = await info.context.runtime.thread(data.threadId, info.context.principal)
+        if thread is None:
+            thread = await info.context.agent_thread(agent, data.threadId)
         messages = [written for message in thread.messages for written in write_message(message)] if thread else []
         return outputs.LoadAgentStateResponse(
             threadId=data.threadId,

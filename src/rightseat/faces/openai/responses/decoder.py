@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from rightseat.core.ask import Parameters, ToolOffer
+from rightseat.core.ask import Effort, Parameters, ToolOffer
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.faces.openai.decoder import explain_decode_error
 from rightseat.faces.openai.errors import InvalidRequest
@@ -31,7 +31,6 @@ IGNORED = frozenset(
         "client_metadata",
         "context_management",
         "moderation",
-        "prompt_cache_key",
         "prompt_cache_options",
         "prompt_cache_retention",
         "safety_identifier",
@@ -41,6 +40,15 @@ IGNORED = frozenset(
     }
 )
 """The response is the same without these. `user` is passed to hooks and tools."""
+
+EFFORTS: Mapping[str, Effort | None] = {
+    "none": None,
+    "minimal": "minimal",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "xhigh",
+}
 
 Short = Annotated[str, Meta(max_length=512)]
 Metadata = Annotated[dict[Annotated[str, Meta(max_length=64)], Short], Meta(max_length=16)]
@@ -91,6 +99,7 @@ class ResponsesBody(msgspec.Struct):
     metadata: Metadata | None = None
     truncation: Literal["auto", "disabled"] | None = None
     user: str | None = None
+    prompt_cache_key: Annotated[str, Meta(max_length=512)] | None = None
 
 
 KNOWN = frozenset(ResponsesBody.__struct_fields__)
@@ -132,8 +141,9 @@ def decode_request(body: bytes) -> ResponsesRequest:
     except JSON_ERRORS as error:
         raise explain_decode_error(error) from error
     check_combinations(decoded)
-    if decoded.reasoning is not None and decoded.reasoning.effort not in (None, "none"):
-        warnings.append("`reasoning.effort` is not passed on: the configuration of the model decides how it reasons.")
+    effort = decoded.reasoning.effort if decoded.reasoning else None
+    if effort is not None and effort not in EFFORTS:
+        warnings.append(f"`reasoning.effort` {effort[:100]!r} is not known and was ignored.")
     tools = read_response_tools(decoded.tools or (), decoded.tool_choice, warnings)
     return ResponsesRequest(decoded, tools, warnings)
 
@@ -169,6 +179,7 @@ def read_response_parameters(request: ResponsesRequest) -> Parameters:
     body = request.body
     schema, strict, name = read_text_format(body.text.format if body.text else None)
     return Parameters(
+        cache_key=body.prompt_cache_key or None,
         temperature=body.temperature,
         max_tokens=body.max_output_tokens,
         tool_choice=request.tools.choice,
@@ -178,6 +189,7 @@ def read_response_parameters(request: ResponsesRequest) -> Parameters:
         response_name=name,
         top_p=body.top_p,
         logprobs=(body.top_logprobs or 0) if request.includes(LOGPROBS) else None,
+        effort=EFFORTS.get(body.reasoning.effort or "") if body.reasoning else None,
     )
 
 

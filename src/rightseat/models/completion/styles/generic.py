@@ -23,7 +23,7 @@ You may call functions to do what the user wants. These are at hand:
 
 Answer with one JSON object: first "thought_about_next_step_only", a sentence about what to do next; then "next_step".
 Where functions have to be called, "next_step" is {{"tool_calls": [{{"name": …, "arguments": {{…}}}}]}}.
-Where you can answer the user, it is {{"result": "your answer"}}."""
+Where no function is needed, "next_step" has one member instead, "result": the text that the user reads."""
 
 
 def offer(turns: Sequence[TemplateTurn], tools: Sequence[Tool], signatures: Signatures) -> list[TemplateTurn]:

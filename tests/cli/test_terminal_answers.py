@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rightseat.cli.prompts import prompt_for_answer
+from rightseat.cli.terminal_answers import prompt_for_answer
 from rightseat.core.ask import Answer
 from rightseat.core.events import Interrupt
 from rightseat.core.types import JsonValue
