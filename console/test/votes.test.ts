@@ -32,12 +32,12 @@ test("votes are summed over agents and models, with zeros between", () => {
 });
 
 test("a share is unknown where nobody has voted, and 0 where all votes are down", () => {
-  expect(linesOf("agents")).toEqual([
+  expect(linesOf("vote_agents")).toEqual([
     ["clerk", [0, null, 0.75]],
     ["judge", [null, null, 1]],
     ["unknown", [null, null, 0]],
   ]);
-  expect(linesOf("models")).toEqual([
+  expect(linesOf("vote_models")).toEqual([
     ["large", [null, null, 0.8]],
     ["small", [0, null, null]],
     ["unknown", [null, null, 0]],

@@ -323,3 +323,27 @@ def test_a_prompt_that_cannot_be_warmed_is_refused(run: Run, model: Path, argume
 
     assert said.exit_code == 1
     assert problem in said.output
+
+
+@pytest.mark.parametrize(
+    ("style", "template", "is_warned"),
+    [
+        ("hermes", PLAIN, True),
+        ("hermes", "", True),
+        ("hermes", HERMES, False),
+        ("forced-hermes", PLAIN, False),
+        ("generic", PLAIN, False),
+        ("auto", PLAIN, False),
+    ],
+)
+def test_check_warns_of_a_trained_style_on_a_template_without_tools(
+    run: Run, model: Path, style: str, template: str, *, is_warned: bool
+) -> None:
+    model.write_bytes(head(WHOLE | {"tokenizer.chat_template": template}))
+    given = {"type": "completion", "style": style, "backend": {"model": "small.gguf"}}
+    model.with_name("rightseat.yaml").write_text(json.dumps({"models": {"default": given}}))
+
+    checked = run("check")
+
+    assert ("errors 0, warnings 1" in checked.output) == is_warned
+    assert ("Warning: models.default: `style: hermes` is for models that were trained" in checked.output) == is_warned

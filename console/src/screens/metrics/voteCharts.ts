@@ -4,7 +4,7 @@ import { DAY_S } from "../../parts/chart/ticks";
 import type { FeedbackCount } from "../../parts/feedback/api";
 import { COLORS } from "./charts";
 
-export type VoteChartName = "votes" | "agents" | "models";
+export type VoteChartName = "votes" | "vote_agents" | "vote_models";
 export type VoteChart = Chart<VoteChartName>;
 
 export const HOUR_S = 3600;
@@ -26,8 +26,8 @@ export function buildVoteCharts(counts: readonly FeedbackCount[], times: number[
       { name: "up", isWord: true, color: "--success", values: points.map(({ up }) => up) },
       { name: "down", isWord: true, color: "--danger", values: points.map(({ down }) => down) },
     ]),
-    shareChart("agents", counts, times, ({ agent }) => agent ?? unknown),
-    shareChart("models", counts, times, ({ model }) => model ?? unknown),
+    shareChart("vote_agents", counts, times, ({ agent }) => agent ?? unknown),
+    shareChart("vote_models", counts, times, ({ model }) => model ?? unknown),
   ];
 }
 

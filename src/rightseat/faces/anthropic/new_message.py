@@ -67,6 +67,8 @@ class NewMessages:
         request.model = self._names.resolve(request.body.model, principal, request.warnings)
         exchange = MessageExchange(request, http, principal, ArtifactLinker(files_url(http, self._path)))
         place = await self._threads.find_place(request, http, principal)
+        if not request.body.messages and place.run_id:
+            return await self._wait_again(exchange, place)
         await take_turn()
         sent = self._read(request, place)
         if sent.waiting and (sent.is_sent_back or sent.decisions):
@@ -172,9 +174,21 @@ class NewMessages:
             return await self._responder.start(exchange, ask, self._runtime.start(ask))
         if pending := await self._paused.pending(first, principal):
             return await self._responder.go_on(exchange, ask, first.run_id, pending)
-        following = await self._paused.find_following(first, principal)
+        following = await self._paused.find_following(first.thread_id, first.run_id, principal)
         if following is None:
             raise unknown_question(ids[0])
+        return await self._responder.go_on(exchange, ask, following)
+
+    async def _wait_again(self, exchange: MessageExchange, place: MessagePlace) -> Response:
+        """A request without messages goes on with the reply of its thread that waits for a person."""
+        principal, model = exchange.principal, exchange.request.model
+        ask = self._fill(exchange, Ask(messages=(), agent=model, thread_id=place.thread_id))
+        pending = [one for one in await self._runtime.pending(principal, place.thread_id) if one.agent == model]
+        if pending:
+            return await self._responder.go_on(exchange, ask, pending[0].run_id, pending)
+        following = await self._paused.find_following(place.thread_id, place.run_id, principal)
+        if following is None:
+            raise InvalidMessagesRequest(EMPTY)
         return await self._responder.go_on(exchange, ask, following)
 
     async def _decide(self, ask: Ask, found: dict[str, PausedCall], sent: SentMessages) -> Ask:
