@@ -58,9 +58,9 @@ from rightseat.core.errors import (
     TooManyAttempts,
     Unauthenticated,
 )
-from rightseat.core.reads import READS
 from rightseat.limits.read_limits import ReadLimits
 from rightseat.operations.rights import OperatorRights
+from rightseat.reads import READS
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
 RouteEndpoint = Callable[[Request], Awaitable[Response]]

@@ -11,12 +11,12 @@ from contextlib import suppress
 
 import msgspec
 
+from rightseat.concurrency import is_cancelled, run_to_completion
 from rightseat.core.admission import Admission, OpenAdmission
 from rightseat.core.agent import Agent, AgentGroup, AgentThread, StoresThreads, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, HeldArtifacts, StoredArtifact
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.concurrency import is_cancelled, run_to_completion
 from rightseat.core.engine import Engine
 from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable, ThreadBusy
 from rightseat.core.events import RunFinished
@@ -30,13 +30,13 @@ from rightseat.core.log import Entry, ImmediateSink, KeepsJudgedRuns, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
 from rightseat.core.model import Model
-from rightseat.core.reads import hold_read, leave_reads
 from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.observers import RunObservers
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Pending, Summary, Thread, Threads, UserThreads, check_thread_id
+from rightseat.reads import hold_read, leave_reads
 from rightseat.shared_timers import SharedTimers
 from rightseat.turns import take_turn
 
@@ -86,7 +86,7 @@ class Runtime:
         self._threads = threads
         self._engine = engine
         self.artifacts = HeldArtifacts(artifacts) if artifacts is not None else None
-        """Reading one counts as a read of what is stored, see `core.reads`."""
+        """Reading one counts as a read of what is stored, see `reads`."""
         if not engine.supports_durable and (
             lasting := [name for name, agent in self.agents.items() if is_durable(agent)]
         ):

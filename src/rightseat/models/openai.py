@@ -5,6 +5,7 @@ It does not use the official SDK, which costs more per request than everything e
 tests compare it with that SDK.
 """
 
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, Literal, Self
@@ -44,6 +45,7 @@ from rightseat.wire.openai_strict import allows_strict
 
 OPENAI = "https://api.openai.com/v1"
 MAX_VECTOR_BYTES = 2**18  # of one vector, as JSON: 8,192 numbers of 32 characters
+REASONING_MODELS = re.compile(r"o\d|gpt-([5-9]|\d\d)")
 OPENAI_HOSTS = (".api.openai.com", ".openai.azure.com")
 
 
@@ -75,9 +77,10 @@ class Options(NetworkOptions):
     strict: bool = True
     """Send `strict: true` with tools whose schema follows OpenAI's rules for it, so that the server enforces it. A
     client's own `strict` takes precedence. Switch it off for a server that rejects the field."""
-    client_effort: bool = True
-    """Pass on the effort that a client asks for, as `reasoning_effort` or `reasoning.effort`. Switch it off for a model
-    that rejects the field."""
+    client_effort: bool | None = None
+    """Pass on the effort that a client asks for, as `reasoning_effort` or `reasoning.effort`. Unset: only to OpenAI's
+    own reasoning models, by their names. Claude Code asks every model for one, and models without such a setting
+    reject the field."""
     include_usage: bool = True
     """Request token counts (`stream_options.include_usage`). Switch it off for a server that rejects the field."""
     timeout: float = Field(default=SILENCE_SECONDS, gt=0)
@@ -210,9 +213,18 @@ def list_unsent(parameters: Parameters) -> Iterator[str]:
 
 
 def choose_effort(options: Options, parameters: Parameters) -> str | None:
-    if not options.client_effort:
+    if parameters.effort is None or options.client_effort is False:
+        return None
+    if options.client_effort is None and not is_reasoning_model(options.base_url, options.model):
         return None
     return "xhigh" if parameters.effort == "max" else parameters.effort
+
+
+@cache
+def is_reasoning_model(base_url: str, model: str) -> bool:
+    """Whether it is known to be a reasoning model of OpenAI."""
+    host = f".{urlsplit(base_url).hostname}"
+    return host.endswith(OPENAI_HOSTS) and REASONING_MODELS.match(model) is not None and "chat" not in model
 
 
 def is_strict(options: Options, tool: Tool) -> bool | None:

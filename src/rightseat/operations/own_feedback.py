@@ -3,7 +3,6 @@
 import msgspec
 
 from rightseat.core.ask import Principal
-from rightseat.core.reads import hold_read
 from rightseat.core.runtime import Runtime
 from rightseat.operations.feedback import (
     MAX_ID_CHARS,
@@ -19,6 +18,7 @@ from rightseat.operations.feedback import (
 )
 from rightseat.operations.records import Page, RecordReader
 from rightseat.operations.transient_runs import TransientRun, TransientRuns
+from rightseat.reads import hold_read
 
 MAX_ROWS = 200
 

@@ -91,12 +91,12 @@ BREAKS = {
         "        for session in ():",
         ("signed-out-on-two-servers",),
     ),
-    "logs-tell": Break(
-        "secrets are not redacted in texts",
+    "secrets-are-unknown": Break(
+        "no secret is redacted, neither in texts nor in what an API returns",
         "egress/redaction.py",
-        "            if form in text:\n",
-        "            if False:\n",
-        ("secrets-in-what-is-kept",),
+        "        self._forms = tuple(sorted(every, key=len, reverse=True))",
+        "        self._forms = ()",
+        ("secrets-in-what-is-kept", "secrets-a-model-repeats", "secrets-an-mcp-server-repeats"),
     ),
     "secrets-go-anywhere": Break(
         "the host of a plugin's request is not compared with what its secret is bound to",
@@ -110,7 +110,8 @@ BREAKS = {
         "access/sign_in/provider_client.py",
         "                async for piece in response:\n",
         "                if response.status == 307:\n"
-        '                    import urllib.request as r; r.urlopen(dict(response.headers)["location"])\n'
+        "                    import http.client as h; place = response.headers['location'].split('/', 3)\n"
+        "                    h.HTTPConnection(place[2]).request('GET', '/' + place[3])\n"
         "                async for piece in response:\n",
         ("redirects-of-configured-servers",),
     ),
@@ -159,8 +160,8 @@ BREAKS = {
     "raw-log": Break(
         "line breaks of a message stay in the log",
         "telemetry/logs.py",
-        'super().formatMessage(record).replace("\\n", "\\\\n")',
-        "super().formatMessage(record)",
+        '.translate(PLAIN_ESCAPES).replace("\\n", INDENT)',
+        '.replace("\\\\n", "\\n")',
         ("log-injection",),
     ),
     "entries-are-pickles": Break(
@@ -203,7 +204,7 @@ BREAKS = {
         "stores/migrations/__init__.py",
         "    if before is not None and before not in list_versions():",
         "    if False:",
-        ("old-tables-with-hostile-rows", "old-tables-on-a-fleet"),
+        ("old-tables-with-hostile-rows",),
     ),
     "pages-run-scripts": Break(
         "an HTML file that a run has made may run scripts",
@@ -236,6 +237,46 @@ BREAKS = {
         "        has_words = True",
         ("watcher-sees-no-words",),
         "console",
+    ),
+    "votes-pile-up": Break(
+        "a vote is a row of its own instead of replacing the one on the same answer",
+        "stores/feedback.py",
+        '"answer_key": answer.key,',
+        '"answer_key": new_id("answer"),',
+        ("feedback-copilotkit", "feedback-openbb", "feedback-at-once", "feedback-flood"),
+        suite="feedback",
+    ),
+    "votes-on-any-answer": Break(
+        "users judge the answers of others",
+        "stores/feedback.py",
+        "by_run = ANSWERS.where(runs.c.id == id, runs.c.owner == owner)",
+        "by_run = ANSWERS.where(runs.c.id == id)",
+        ("feedback-other-user",),
+        suite="feedback",
+    ),
+    "comments-without-bound": Break(
+        "a comment may have any length",
+        "operations/feedback.py",
+        "if comment and len(comment) > MAX_COMMENT_CHARS:",
+        "if False:",
+        ("feedback-hostile", "feedback-huge"),
+        suite="feedback",
+    ),
+    "tags-without-bound": Break(
+        "a vote may have any number of tags",
+        "operations/feedback.py",
+        "if len(judgement.tags) > MAX_TAGS:",
+        "if False:",
+        ("feedback-hostile",),
+        suite="feedback",
+    ),
+    "watchers-read-comments": Break(
+        "comments are listed without the right to read",
+        "operations/service.py",
+        "reader = make_reader(operator, query.owner, query.agent, is_search=True)",
+        "reader = make_reader(operator, query.owner, query.agent)",
+        ("feedback-counts",),
+        suite="feedback",
     ),
 }
 

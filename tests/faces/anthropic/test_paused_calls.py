@@ -174,6 +174,33 @@ async def test_a_client_that_leaves_while_it_waits_closes_the_question(serve: Se
         await until(is_closed)
 
 
+def goes_on(paused: dict[str, Any]) -> Any:
+    return {"type": "continue", "previous_message_id": paused["id"]}
+
+
+async def test_a_thread_that_waits_is_resumed_without_messages_and_decided_with_one(serve: Serve) -> None:
+    async with serve(app(asking("Done."), approval_wait=0)) as url:
+        paused = await create(url, QUESTION, model="helper", headers=MCP, thread={"type": "create"})
+        again = await create(url, [], model="helper", headers=MCP, thread=goes_on(paused))
+        decision = [{"role": "user", "content": [decide(again, "approve")]}]
+        done = await create(url, decision, model="helper", headers=MCP, thread=goes_on(paused))
+
+    assert (paused["stop_reason"], again["stop_reason"], done["stop_reason"]) == (
+        "pause_turn",
+        "pause_turn",
+        "end_turn",
+    )
+    assert done["content"][-1]["text"] == "Done."
+
+
+async def test_a_thread_goes_on_after_a_question_that_nobody_answered(serve: Serve) -> None:
+    async with serve(app(asking("As you like."), approval_wait=0)) as url:
+        asked = await create(url, QUESTION, model="helper", thread={"type": "create"})
+        other = await create(url, "Leave it", model="helper", thread=goes_on(asked))
+
+    assert other["content"][0]["text"] == "As you like."
+
+
 async def test_usage_is_that_of_both_runs(serve: Serve) -> None:
     model = ScriptedModel(
         [[*calls("deleteFile", '{"path": "a.txt"}'), UsageChunk(70, 5)], [*says("Done."), UsageChunk(90, 3)]]

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from rightseat.concurrency import aclosing, raise_if_cancelled, run_to_completion
 from rightseat.core.admission import FREE_SLOT, Admission, RunSlot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.caller import CALLER
-from rightseat.core.concurrency import aclosing, raise_if_cancelled, run_to_completion
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RunExists, StaleWriter
 from rightseat.core.events import RunFailed, RunFinished, RunStarted

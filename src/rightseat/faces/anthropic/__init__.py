@@ -25,11 +25,13 @@ from rightseat.faces.anthropic.error_form import (
     refuse,
     write_limit_headers,
 )
+from rightseat.faces.anthropic.feedback import MessageFeedback
 from rightseat.faces.anthropic.kept_threads import KeptThreads
 from rightseat.faces.anthropic.listed_models import ListedModels
 from rightseat.faces.anthropic.new_message import NewMessages
 from rightseat.faces.anthropic.signatures import ThinkingSeal
 from rightseat.limits.response_headers import LIMIT_HEADERS
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
@@ -65,7 +67,7 @@ class Options(BaseModel):
     `thread`."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFeedback | None = None) -> APIRouter:
     router = APIRouter()
     path = options.path.rstrip("/")
     max_bytes = int(options.max_body_mb * 2**20)
@@ -95,6 +97,10 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     add("/v1/models", "GET", listed.list)
     add("/v1/models/{model:path}", "GET", listed.show)
     add("/files/{file}", "GET", file)
+    if feedback is not None:
+        votes = MessageFeedback(feedback)
+        add("/v1/feedback", "POST", votes.store)
+        add("/v1/feedback", "GET", votes.list)
     return router
 
 

@@ -23,6 +23,8 @@ NONCE = "x-anthropic-billing-header:"
 """Claude Code's first system block begins with this. It changes with each request, so it would defeat every prompt
 cache, and it is not meant for the model."""
 MAX_ID_CHARS = 512
+SERVER_CALL = "mcptoolu_"
+"""Begins the ids that clients have of server-side calls."""
 RESULT_TYPE = "tool_result"
 HOSTED_TYPES = ("server_tool_use", "container_upload", "compaction", "fallback")
 """Blocks of tools that Anthropic runs itself; so are those whose type ends in `_tool_result`."""
@@ -97,6 +99,7 @@ class MessageReader:
     def __init__(self, request: MessagesRequest, open_thinking: OpenThinking, calls: dict[str, str]) -> None:
         self._warn = request.warn
         self._open_thinking = open_thinking
+        self._continues_thread = request.continues_thread
         self._names = calls
         self._unanswered = dict.fromkeys(calls, "the kept conversation")
         self._has_user_message = False  # since the last message of the assistant
@@ -131,7 +134,7 @@ class MessageReader:
         content = UserContent()
         for number, block in enumerate(blocks):
             place = f"{where}.content[{number}]"
-            if block.get("type") == RESULT_TYPE and block.get("tool_use_id") in self._server_calls:
+            if block.get("type") == RESULT_TYPE and self._is_server_call(block.get("tool_use_id")):
                 content.has_decision = True
                 self._read_decision(block, place)
             elif block.get("type") == RESULT_TYPE:
@@ -151,6 +154,13 @@ class MessageReader:
             else:
                 beside.append(part)
         return build_result(id, self._names[id], "\n".join(texts), is_error=block.get("is_error") is True)
+
+    def _is_server_call(self, id: object) -> bool:
+        """A client that continues a thread does not send the call again."""
+        is_kept = self._continues_thread and isinstance(id, str) and id.startswith(SERVER_CALL)
+        if is_kept and isinstance(id, str):
+            self.waiting[id] = None
+        return is_kept or id in self._server_calls
 
     def _read_decision(self, block: Block, where: str) -> None:
         texts = [part.text for part in self._read_nested(block.get("content"), where) if isinstance(part, Text)]

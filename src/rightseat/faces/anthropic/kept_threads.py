@@ -63,13 +63,16 @@ class MessagePlace:
     start: int = 0
     tools: tuple[ToolOffer, ...] = ()
     truncate_at: str | None = None
+    run_id: str = ""
+    """The run of the reply that is continued."""
 
     @property
     def waiting_calls(self) -> dict[str, str]:
-        """The names of the history's calls without a result, by their ids."""
+        """The names of the history's calls of the client's tools without a result, by their ids."""
         parts = [part for message in self.history for part in message.parts]
-        answered = {part.call_id for part in parts if isinstance(part, Result)}
-        return {part.id: part.name for part in parts if isinstance(part, Call) and part.id not in answered}
+        done, offered = {part.call_id for part in parts if isinstance(part, Result)}, {one.name for one in self.tools}
+        calls = (part for part in parts if isinstance(part, Call) and part.id not in done)
+        return {call.id: call.name for call in calls if call.name in offered}
 
 
 class KeptThreads:
@@ -130,6 +133,7 @@ class KeptThreads:
             history=tuple(message for message in messages if not is_marked(message)),
             start=end,
             tools=record.tools,
+            run_id=record.run_id,
             truncate_at=thread.messages[end].id if is_free and end < len(thread.messages) else None,
         )
 

@@ -151,4 +151,9 @@ CANCELLATIONS: set[asyncio.Future[bool]] = set()
 
 
 def estimate_input(ask: Ask) -> int:
-    return measure_prompt(Prompt(ask.messages, tuple(map(Tool.offered, ask.tools)), ask.parameters)).tokens
+    return measure_prompt(build_prompt(ask)).tokens
+
+
+def build_prompt(ask: Ask) -> Prompt:
+    """That of a model without an agent."""
+    return Prompt(ask.messages, tuple(map(Tool.offered, ask.tools)), ask.parameters)

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadBusy
 from rightseat.core.ids import new_id
+from rightseat.core.model import CountsPrompts
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.model_names import ModelNames
@@ -21,7 +22,7 @@ from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.anthropic.content_blocks import SentMessages, read_messages, read_system
 from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
 from rightseat.faces.anthropic.kept_threads import KeptThreads, MessagePlace, mark_system, reuse_messages
-from rightseat.faces.anthropic.message_response import MessageExchange, MessageResponder, estimate_input
+from rightseat.faces.anthropic.message_response import MessageExchange, MessageResponder, build_prompt, estimate_input
 from rightseat.faces.anthropic.paused_calls import PausedCall, PausedCalls, build_answers, unknown_question
 from rightseat.faces.anthropic.request_body import MessagesRequest, decode_messages, read_parameters
 from rightseat.faces.anthropic.signatures import ThinkingSeal
@@ -66,6 +67,8 @@ class NewMessages:
         request.model = self._names.resolve(request.body.model, principal, request.warnings)
         exchange = MessageExchange(request, http, principal, ArtifactLinker(files_url(http, self._path)))
         place = await self._threads.find_place(request, http, principal)
+        if not request.body.messages and place.run_id:
+            return await self._wait_again(exchange, place)
         await take_turn()
         sent = self._read(request, place)
         if sent.waiting and (sent.is_sent_back or sent.decisions):
@@ -78,14 +81,23 @@ class NewMessages:
         return await self._responder.start(exchange, ask, self._start_or_branch(place, ask))
 
     async def count(self, body: bytes, http: Request, principal: Principal) -> Response:
-        """`POST /v1/messages/count_tokens`: an estimate, with the tools and the system prompt of the request."""
+        """`POST /v1/messages/count_tokens`, with the tools and the system prompt of the request. A model that can count
+        does so; all else is an estimate."""
         request = decode_messages(body, read_betas(http), needs_max_tokens=False)
         request.model = self._names.resolve(request.body.model, principal, request.warnings)
         exchange = MessageExchange(request, http, principal, ArtifactLinker(None))
         place = await self._threads.find_place(request, http, principal)
         await take_turn()
-        counted = estimate_input(self._build_ask(exchange, self._read(request, place), place))
+        ask = self._build_ask(exchange, self._read(request, place), place)
+        counted = await self._count_exactly(ask)
+        if counted is None:
+            counted = estimate_input(ask)
         return json_response({"input_tokens": counted}, headers=warnings_header(request.warnings))
+
+    async def _count_exactly(self, ask: Ask) -> int | None:
+        """Agents have instructions and tools of their own, which only a run adds."""
+        model: object = None if self._names.is_agent(ask.agent) else self._runtime.models.get(ask.agent)
+        return await model.count_prompt(build_prompt(ask)) if isinstance(model, CountsPrompts) else None
 
     def _read(self, request: MessagesRequest, place: MessagePlace) -> SentMessages:
         if not request.body.messages:
@@ -162,9 +174,21 @@ class NewMessages:
             return await self._responder.start(exchange, ask, self._runtime.start(ask))
         if pending := await self._paused.pending(first, principal):
             return await self._responder.go_on(exchange, ask, first.run_id, pending)
-        following = await self._paused.find_following(first, principal)
+        following = await self._paused.find_following(first.thread_id, first.run_id, principal)
         if following is None:
             raise unknown_question(ids[0])
+        return await self._responder.go_on(exchange, ask, following)
+
+    async def _wait_again(self, exchange: MessageExchange, place: MessagePlace) -> Response:
+        """A request without messages goes on with the reply of its thread that waits for a person."""
+        principal, model = exchange.principal, exchange.request.model
+        ask = self._fill(exchange, Ask(messages=(), agent=model, thread_id=place.thread_id))
+        pending = [one for one in await self._runtime.pending(principal, place.thread_id) if one.agent == model]
+        if pending:
+            return await self._responder.go_on(exchange, ask, pending[0].run_id, pending)
+        following = await self._paused.find_following(place.thread_id, place.run_id, principal)
+        if following is None:
+            raise InvalidMessagesRequest(EMPTY)
         return await self._responder.go_on(exchange, ask, following)
 
     async def _decide(self, ask: Ask, found: dict[str, PausedCall], sent: SentMessages) -> Ask:

@@ -22,7 +22,7 @@ from rightseat.core.messages import Call
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending
 from rightseat.core.types import JsonValue
-from rightseat.faces.anthropic.content_blocks import CallDecision
+from rightseat.faces.anthropic.content_blocks import SERVER_CALL, CallDecision
 from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
 from rightseat.faces.anthropic.reply_reader import ReplyReader
 from rightseat.shared_timers import SharedTimers
@@ -62,7 +62,9 @@ class PausedCalls:
     async def find(self, id: str, principal: Principal, agent: str) -> PausedCall:
         """Raises `InvalidMessagesRequest`, in the same words for the calls of other users."""
         artifacts = self._runtime.artifacts
-        found = await artifacts.get(id, principal) if artifacts and id.startswith(PREFIX) and "\0" not in id else None
+        found = (
+            await artifacts.get(id, principal) if artifacts and id.startswith(SERVER_CALL) and "\0" not in id else None
+        )
         if found is None or found.media_type != PRIVATE_MEDIA_TYPE or not principal.may_use(found.agent):
             raise unknown_question(id)
         paused = _decode(found.content)
@@ -76,9 +78,9 @@ class PausedCalls:
         mine = [one for one in found if one.run_id == paused.run_id]
         return mine if any(one.call and one.call.id == paused.call_id for one in mine) else ()
 
-    async def find_following(self, paused: PausedCall, principal: Principal) -> str | None:
+    async def find_following(self, thread_id: str, run_id: str, principal: Principal) -> str | None:
         """The run that went on after a decision."""
-        return await find_next_run(self._runtime, paused.thread_id, paused.run_id, principal)
+        return await find_next_run(self._runtime, thread_id, run_id, principal)
 
     async def abandon(self, id: str, principal: Principal, agent: str) -> None:
         """The client goes on without a decision: the question is closed."""
@@ -90,7 +92,6 @@ class PausedCalls:
             await self._runtime.close_questions(paused.thread_id, principal, agent)
 
 
-PREFIX = "mcptoolu_"
 _decode = msgspec.json.Decoder(PausedCall).decode
 
 

@@ -136,10 +136,13 @@ class MessagesRequest:
         return any(beta.startswith(MCP_BETA) for beta in self.betas)
 
     @property
+    def continues_thread(self) -> bool:
+        return self.body.thread is not None and self.body.thread.type == "continue"
+
+    @property
     def inherits_tools(self) -> bool:
         """Whether its tools are those of the thread that it continues."""
-        thread = self.body.thread
-        return thread is not None and thread.type == "continue" and self.body.tools is None
+        return self.continues_thread and self.body.tools is None
 
     def choose_tool(self) -> None:
         """Raises `InvalidMessagesRequest` for a choice that is not among the tools."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from redis.exceptions import AuthenticationError, ResponseError
 
-from rightseat.core.concurrency import run_or_undo
+from rightseat.concurrency import run_or_undo
 from rightseat.core.errors import ConfigError, LogTruncated, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Position
 from rightseat.logs.redis.connection import Command, RedisConnection, Reply, build_pool

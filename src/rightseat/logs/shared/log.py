@@ -13,8 +13,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Self, TypeVar
 
+from rightseat.concurrency import aclosing, run_to_completion
 from rightseat.core import errors
-from rightseat.core.concurrency import aclosing, run_to_completion
 from rightseat.core.log import Entry, ImmediateSink, Writer, position
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LogBackend

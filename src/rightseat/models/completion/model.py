@@ -7,8 +7,8 @@ from typing import Protocol, Self
 
 import msgspec
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Parameters
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError, ContextTooLong
 from rightseat.core.events import StopReason
 from rightseat.core.messages import Message, user
@@ -91,6 +91,12 @@ class Completion:
 
     def continue_stream(self, prompt: Prompt, begun: PartialOutput) -> AsyncIterator[Chunk]:
         return self._answer(prompt, begun)
+
+    async def count_prompt(self, prompt: Prompt) -> int | None:
+        """With the chat template and the tools, as the model reads them."""
+        if not isinstance(self._backend, continuation.SupportsTokenCount):
+            return None
+        return await self._backend.count((await self._render(self._with_defaults(prompt))).text)
 
     async def warm(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> WarmedPrompt:
         """Process and save the beginning that all conversations with these messages and tools share.

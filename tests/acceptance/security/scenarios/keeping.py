@@ -77,7 +77,9 @@ def search(server: Server, told: dict[str, str], names: tuple[str, ...]) -> list
 
 def echoing(stage: Stage, kind: str) -> str:
     def script(asked):
-        heads = asked.heads.decode("latin-1").replace("\r\n", " | ")
+        lines = asked.heads.decode("latin-1").split("\r\n")
+        lines.sort(key=lambda line: not any(secret in line for secret in SECRETS.values()))  # a long text is cut off
+        heads = " | ".join(lines)
         whole = f"bad key: {heads} {asked.text}"
         if kind == "refusal":
             return refusal(401, whole)

@@ -155,11 +155,18 @@ def author_secrets(stage: Stage) -> None:
     with serve(stage, more, RIGHTSEAT_SECRET_PAYROLL=CANARY, RS_PLUGINS_DIR=str(folder)) as server:
         status, _, text = server.post("/operator/plugins", {"id": "fresh", "openapi": json.dumps(document)}, key=AUTHOR, headers=MARK)
         check(status == 201, f"expected a new plugin, but {status} {short(text)}")
-        _, heads, text = server.get("/operator/plugins/fresh/files/plugin.json", key=AUTHOR)
-        changed = json.loads(text) | {"auth": {"type": "header", "args": {"Authorization": "Bearer ${secret:PAYROLL}"}}}
-        server.request("PUT", "/operator/plugins/fresh/files/plugin.json", {"text": json.dumps(changed)}, headers={**MARK, "if-match": heads["etag"]}, key=AUTHOR)
-        server.run("authored", stage.says(lambda _: say(json.dumps({"flow": "fresh.ping"}))) + " ping", key=AUTHOR)
+        change_plugin(server, {"network": {"allow_private": [f"127.0.0.1:{trap.port}"]}})
+        ask = stage.says(lambda _: say(json.dumps({"flow": "fresh.ping"}))) + " fresh ping"
+        _, _, text = server.run("authored", ask, key=AUTHOR)
+        check(trap.hits, f"the new plugin does not reach the host that its author named, so nothing can be judged: {short(text[-1500:], 500)}")
+        change_plugin(server, {"auth": {"type": "header", "args": {"Authorization": "Bearer ${secret:PAYROLL}"}}})
+        server.run("authored", ask, key=AUTHOR)
         check(not any(CANARY in str(hit) for hit in trap.hits), "a secret that the operator set for another plugin was sent to a host that the author named")
+
+
+def change_plugin(server: Server, fields: dict[str, Any]) -> None:
+    _, heads, text = server.get("/operator/plugins/fresh/files/plugin.json", key=AUTHOR)
+    server.request("PUT", "/operator/plugins/fresh/files/plugin.json", {"text": json.dumps(json.loads(text) | fields)}, headers={**MARK, "if-match": heads["etag"]}, key=AUTHOR)
 
 
 @scenario("checks-are-not-free-calls")

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from rightseat import parent_death
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import ConfigError, ModelLoading
 from rightseat.core.model import Vectors
 from rightseat.models.completion import gguf

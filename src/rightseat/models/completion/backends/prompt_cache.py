@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import ConfigError, ModelError
 from rightseat.core.types import JSON_ERRORS
 from rightseat.models.completion.backend import CompletionRequest, End, TextPiece
