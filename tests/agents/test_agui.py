@@ -17,6 +17,7 @@ from starlette.routing import Route
 from rightseat.agents.agui import AguiAgent, Options
 from rightseat.agents.event_normalizer import InvalidAgentEvent
 from rightseat.core.ask import Answer, Ask, Context, ToolOffer
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import AgentEndpointNotFound, AgentError, AgentRefused, AgentTimeout, AgentUnreachable
 from rightseat.core.events import (
     Custom,
@@ -31,7 +32,6 @@ from rightseat.core.events import (
 from rightseat.core.events import TextStarted as Started
 from rightseat.core.messages import Call, Message, user
 from rightseat.core.types import JsonValue
-from rightseat.engines.local import _direct_steps
 from rightseat.wire.agui import BadEvent
 from tests.conditions import Paced
 from tests.conftest import Serve
@@ -71,7 +71,7 @@ async def agent(serve: Serve, script: Script, **options: Any) -> AsyncIterator[A
 
 
 async def said(agent: AguiAgent, ask: Ask | None = None) -> list[Event]:
-    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), _direct_steps)]
+    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), DirectSteps())]
 
 
 async def test_it_is_sent_all_of_the_ask(serve: Serve) -> None:

@@ -18,6 +18,7 @@ from rightseat.agents.copilotkit import EndpointAgent, EndpointAgents, Options
 from rightseat.agents.event_normalizer import InvalidAgentEvent
 from rightseat.core.agent import AgentGroup
 from rightseat.core.ask import Answer, Ask, Principal, ToolOffer
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import AgentEndpointNotFound, AgentNotFound, AgentRefused, AgentUnreachable, NotConfigured
 from rightseat.core.events import (
     Custom,
@@ -37,7 +38,6 @@ from rightseat.core.events import (
 )
 from rightseat.core.messages import Call, Result, Text, user
 from rightseat.egress.endpoint import Endpoint
-from rightseat.engines.local import _direct_steps
 from tests.conftest import Serve
 
 USER_ID = {"name": "userId", "type": "string", "description": "Whose.", "required": True}
@@ -93,7 +93,7 @@ async def agent(serve: Serve, remote: Remotely, name: str = "graph", **options: 
 
 
 async def said(agent: EndpointAgent, ask: Ask | None = None) -> list[Event]:
-    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), _direct_steps)]
+    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), DirectSteps())]
 
 
 def sync(node: str, active: bool, **state: Any) -> dict[str, Any]:
@@ -413,9 +413,9 @@ async def test_a_part_without_a_name_stands_for_all_agents_of_the_endpoint(serve
         options = Options(url=f"{url}/remote")
         async with EndpointAgents(options, Endpoint(options)) as several:
             listed = await several.members(Ask(messages=()))
-            one = [event async for event in several.member("graph").run(Ask(messages=(user("Hi"),)), _direct_steps)]
+            one = [event async for event in several.member("graph").run(Ask(messages=(user("Hi"),)), DirectSteps())]
             with pytest.raises(NotConfigured, match="remote/NAME"):
-                several.run(Ask(messages=(), agent="remote"), _direct_steps)
+                several.run(Ask(messages=(), agent="remote"), DirectSteps())
 
     assert isinstance(several, AgentGroup)
     assert listed == {"graph": "a graph", "crew": "a crew", "modern": "no lines"}

@@ -12,6 +12,7 @@ import pytest
 
 from rightseat.agents.flows import Flows, Options, build
 from rightseat.core.ask import ANYONE, Answer, Ask, NamedTool, Parameters, Principal, ToolOffer
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import BadRequest, ConfigError
 from rightseat.core.events import Custom, Event, RunFinished, TextDelta, ToolCallDelta
 from rightseat.core.messages import assistant, user
@@ -20,7 +21,6 @@ from rightseat.plugins.collection import Collection, find_collection
 from rightseat.plugins.flows import Dependencies
 from rightseat.plugins.operations import OperationClient
 from rightseat.plugins.registry import PluginRegistry
-from rightseat.plugins.testing.case_runner import UnrecordedSteps
 from rightseat.plugins.testing.cases import MockExchange
 from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets, ScriptedModelCaller
 from rightseat.stores.files import MemoryArtifacts
@@ -66,7 +66,7 @@ class Stage:
     async def ask(self, text: str = "The weather in Hangzhou, 3 days", **rest: Any) -> list[Event]:
         fields: dict[str, Any] = {"messages": (user(text),), "supports_suggestions": True} | rest
         asked = Ask(**fields)
-        events = [event async for event in self.agent.run(asked, UnrecordedSteps())]
+        events = [event async for event in self.agent.run(asked, DirectSteps())]
         check_pairs(event for event in events if not isinstance(event, RunFinished))
         return events
 

@@ -11,10 +11,10 @@ from rightseat.agents.langgraph.local import LocalGraph
 from rightseat.agents.langgraph.platform import LangGraphPlatform, read_event
 from rightseat.agents.langgraph.runner import GraphRun, thread_id, write_config
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import AgentUnreachable, ConfigError
 from rightseat.core.messages import user
 from rightseat.core.types import JsonValue
-from rightseat.engines.local import _direct_steps
 from rightseat.parts import Parts
 from rightseat.wire.langgraph import LangGraphDecoder
 from tests.servers.running import PROGRAMS
@@ -67,7 +67,7 @@ def test_the_configuration_of_the_operator_wins_over_the_clients(heard: bool, co
 async def test_a_missing_server_is_reported_at_once() -> None:
     async with LangGraphPlatform("http://127.0.0.1:9") as agent:
         with pytest.raises(AgentUnreachable, match="The LangGraph server failed"):
-            async for _ in agent.run(Ask(messages=(user("Hi"),)), _direct_steps):
+            async for _ in agent.run(Ask(messages=(user("Hi"),)), DirectSteps()):
                 pass
 
 

@@ -8,13 +8,13 @@ from pydantic import ValidationError
 from rightseat.agents.loop import Options, build
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import ToolCallReturned
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Model
 from rightseat.core.tools import Toolbox
-from rightseat.engines.local import _direct_steps
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.functions import FunctionToolbox
@@ -91,7 +91,7 @@ async def test_agents_that_it_names_are_tools_of_its_model() -> None:
     shelf.models["default"] = ScriptedModel([calls("weather", '{"question": "?"}'), says("It says so.")])
 
     loop = build(Options(agents=("weather",)), shelf)
-    events = [event async for event in loop.run(Ask(messages=(user("Hi"),)), _direct_steps)]
+    events = [event async for event in loop.run(Ask(messages=(user("Hi"),)), DirectSteps())]
 
     (tool,) = shelf.models["default"].prompts[0].tools
     assert (tool.name, tool.description) == ("weather", "knows weather")

@@ -12,6 +12,7 @@ import pytest
 from rightseat.agents.langgraph.runner import thread_id
 from rightseat.core.agent import Agent, StoresThreads
 from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import (
     Event,
@@ -27,7 +28,6 @@ from rightseat.core.events import (
 from rightseat.core.loop.tool_calls import calls_in
 from rightseat.core.messages import Message, Result, user
 from rightseat.core.stream.reducer import Reducer
-from rightseat.engines.local import _direct_steps
 from rightseat.testing import check_order
 from tests.contracts.agents import SET_COLOR, SUBJECTS, Subject
 from tests.servers.running import Server, Start, start
@@ -60,7 +60,7 @@ async def run(agent: Agent, ask: Ask) -> list[Event]:
     """What the log would have: the runtime puts the beginning and the end to what an agent says."""
     events: list[Event] = [RunStarted(ask.run_id, ask.thread_id, ask.agent)]
     reducer = Reducer(ask.state)
-    async with asyncio.timeout(30), aclosing(agent.run(ask, _direct_steps)) as said:  # type: ignore[type-var]  # a generator
+    async with asyncio.timeout(30), aclosing(agent.run(ask, DirectSteps())) as said:  # type: ignore[type-var]  # a generator
         async for event in said:
             if isinstance(event, RunFinished | RunFailed):
                 return [*events, *reducer.endings(), event]
@@ -176,7 +176,7 @@ async def test_a_run_that_is_stopped_stops_there_too(agent: Agent, subject: Subj
     earlier = server.notes().count(subject.stops)
 
     async with asyncio.timeout(30):
-        async with aclosing(agent.run(asking("slow"), _direct_steps)) as events:  # type: ignore[type-var]  # a generator
+        async with aclosing(agent.run(asking("slow"), DirectSteps())) as events:  # type: ignore[type-var]  # a generator
             async for event in events:
                 if isinstance(event, TextDelta):
                     break
@@ -189,7 +189,7 @@ async def test_langgraphs_own_server_marks_a_stopped_run_as_interrupted(start: S
     runs = f"{server.url}/threads/{thread_id(ask)}/runs"
 
     async with asyncio.timeout(30), subject.open(server.url) as agent, httpx2.AsyncClient() as client:
-        async with aclosing(agent.run(ask, _direct_steps)) as events:  # type: ignore[type-var]  # a generator
+        async with aclosing(agent.run(ask, DirectSteps())) as events:  # type: ignore[type-var]  # a generator
             async for event in events:
                 if isinstance(event, TextDelta):
                     break

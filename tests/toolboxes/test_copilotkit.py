@@ -11,6 +11,7 @@ from rightseat.agents.copilotkit import EndpointAgents
 from rightseat.agents.copilotkit import Options as AgentOptions
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import AgentUnreachable
 from rightseat.core.events import Custom, Event, RunFinished, TextDelta, ToolCallReturned
 from rightseat.core.loop.agent_loop import Loop
@@ -18,7 +19,6 @@ from rightseat.core.messages import user
 from rightseat.core.model import Model
 from rightseat.core.tools import Invocation, Tool, Toolbox
 from rightseat.egress.endpoint import Endpoint
-from rightseat.engines.local import _direct_steps
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.copilotkit import ActionToolbox, Options
@@ -106,7 +106,7 @@ async def test_a_model_hands_over_to_an_agent_which_has_the_last_word(start: Sta
     ask = Ask(messages=(user("hi"),))
     model = ScriptedModel([calls("graph")])
     async with actions(start("copilotkit 0.1.63").url, agents="remote") as built:
-        events = [event async for event in Loop(model, (built,)).run(ask, _direct_steps)]
+        events = [event async for event in Loop(model, (built,)).run(ask, DirectSteps())]
 
     assert ToolCallReturned("call_1", "graph", "graph agent started") in events
     assert text_of(events) == "Hello from LangGraph"
@@ -128,7 +128,7 @@ async def test_actions_that_write_can_be_named(start: Start, writes: tuple[str, 
 async def test_an_unreachable_endpoint_removes_its_tools_and_is_reported() -> None:
     model = ScriptedModel([says("Hello")])
     async with actions("http://127.0.0.1:9") as built:
-        events = [event async for event in Loop(model, (built,)).run(Ask(messages=(user("Hi"),)), _direct_steps)]
+        events = [event async for event in Loop(model, (built,)).run(Ask(messages=(user("Hi"),)), DirectSteps())]
 
     missing = events[0]
     assert isinstance(missing, Custom)

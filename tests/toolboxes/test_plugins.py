@@ -12,6 +12,7 @@ import pytest
 
 from rightseat import app, config
 from rightseat.core.ask import Answer, Ask
+from rightseat.core.engine import DirectSteps
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished, TextDelta, ToolCallReturned
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Call, user
@@ -20,7 +21,6 @@ from rightseat.plugins.collection import Collection
 from rightseat.plugins.flows import Dependencies
 from rightseat.plugins.operations import OperationClient
 from rightseat.plugins.registry import PluginRegistry
-from rightseat.plugins.testing.case_runner import UnrecordedSteps
 from rightseat.plugins.testing.cases import MockExchange
 from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets, ScriptedModelCaller
 from rightseat.plugins.workbench import Workbench, WorkbenchSettings
@@ -61,7 +61,7 @@ async def looping(folder: Path, script: dict[str, Any], *http: MockExchange, flo
 
 
 async def run(loop: Loop, **rest: Any) -> list[Event]:
-    return [event async for event in loop.run(Ask(messages=(user("Please"),), **rest), UnrecordedSteps())]
+    return [event async for event in loop.run(Ask(messages=(user("Please"),), **rest), DirectSteps())]
 
 
 async def test_the_text_of_a_flow_is_the_result_of_the_call(tmp_path: Path) -> None:

@@ -62,6 +62,19 @@ class Steps(Protocol):
         ...
 
 
+class DirectSteps:
+    """Steps that are executed without being saved: no other process can resume the run."""
+
+    is_shutting_down = False
+    resumed = None
+
+    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
+        return await work()
+
+    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
+        return source()
+
+
 class Resumed(NamedTuple):
     """The ids of resumed runs, and of runs that were cancelled before their process died."""
 

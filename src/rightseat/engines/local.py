@@ -2,19 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.ask import Ask
-from rightseat.core.engine import Engine, Perform, Resumed
+from rightseat.core.engine import DirectSteps, Engine, Perform, Resumed
 from rightseat.core.errors import StaleWriter
-from rightseat.core.events import Event
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class Options(BaseModel):
@@ -62,26 +58,10 @@ class LocalEngine:
 
     async def _run(self, ask: Ask, perform: Perform) -> None:
         try:
-            await perform(ask, _direct_steps)
+            await perform(ask, DirectSteps())
         except StaleWriter as fenced:
             logger.warning("run %s ends here, because another process has taken it over: %s", ask.run_id, fenced)
         except Exception:
             logger.exception("run %s failed unexpectedly", ask.run_id)
         finally:
             del self._running[ask.run_id]
-
-
-class _DirectSteps:
-    """Steps that are executed without being stored: no other process can resume the run."""
-
-    is_shutting_down = False
-    resumed = None
-
-    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
-        return await work()
-
-    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
-        return source()
-
-
-_direct_steps = _DirectSteps()

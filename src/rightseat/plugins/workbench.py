@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from rightseat.concurrency import aclosing
 from rightseat.core.ask import Principal
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.core.model import Model
@@ -65,7 +66,6 @@ from rightseat.plugins.packaging import advice, scaffold
 from rightseat.plugins.packaging.install import PermissionSummary, summarize
 from rightseat.plugins.registry import PluginRegistry
 from rightseat.plugins.scope import Scope
-from rightseat.plugins.testing.case_runner import UnrecordedSteps
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class Workbench:
             found = find_runnable_flow(draft, flow)
             dependencies = replace(self._dependencies(model or self._model), is_dry=True)
             scope = Scope(question, user=user, window=self._settings.window, language=find_script_language(question))
-            async with aclosing(flows.run(draft, found, scope, dependencies, UnrecordedSteps())) as events:
+            async with aclosing(flows.run(draft, found, scope, dependencies, DirectSteps())) as events:
                 async for event in events:
                     yield event
 

@@ -6,7 +6,7 @@ import pytest
 
 from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask
-from rightseat.core.engine import PartialResponse, Steps
+from rightseat.core.engine import DirectSteps, PartialResponse, Steps
 from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import (
     Custom,
@@ -42,7 +42,6 @@ from rightseat.core.model import (
 )
 from rightseat.core.run.replay import Replay
 from rightseat.core.stream.reducer import Reducer
-from rightseat.engines.local import _direct_steps
 from rightseat.testing import ScriptedModel, check_pairs, says
 
 STARTED = RunStarted("r", "t", "default")
@@ -80,7 +79,7 @@ async def taken_over(
     resumption = Replay([STARTED, *said], reducer, ASK.messages)
     written: list[Event] = []
     agent = make_guard_wrapper(guards)(Loop(model))
-    async with aclosing(agent.run(ASK, ResumedSteps(_direct_steps, resumption))) as events:
+    async with aclosing(agent.run(ASK, ResumedSteps(DirectSteps(), resumption))) as events:
         async for event in events:
             for unsaid in resumption.feed(event):
                 reducer.add(unsaid)
@@ -248,7 +247,7 @@ async def test_the_steps_of_a_run_within_a_run_know_it_too() -> None:
     resumption = Replay([STARTED, *TEXT], Reducer(), ())
     model = Going(TextChunk("three"), StopChunk("stop"))
 
-    steps: Steps = NestedSteps("c", ResumedSteps(_direct_steps, resumption))
+    steps: Steps = NestedSteps("c", ResumedSteps(DirectSteps(), resumption))
     events = [event async for event in stream_response(model, Prompt(ASK.messages), steps)]
 
     assert events == [
@@ -308,4 +307,4 @@ async def test_a_resumed_run_waits_for_its_model(said: list[Event], text: str) -
 
 async def test_a_new_run_does_not() -> None:
     with pytest.raises(ModelLoading):
-        _ = [event async for event in Loop(Loading()).run(ASK, _direct_steps)]
+        _ = [event async for event in Loop(Loading()).run(ASK, DirectSteps())]

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from rightseat.core.ask import Answer, Ask
-from rightseat.core.engine import Steps
+from rightseat.core.engine import DirectSteps, Steps
 from rightseat.core.events import (
     Custom,
     Event,
@@ -20,7 +20,6 @@ from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.loop.subagents import AgentToolbox, make_handoff_tool
 from rightseat.core.messages import Call, user
 from rightseat.core.tools import Tool
-from rightseat.engines.local import _direct_steps
 from rightseat.testing import ScriptedModel, calls, check_pairs, says
 
 
@@ -51,7 +50,7 @@ class Handing:
 
 
 async def said(loop: Loop, ask: Ask) -> list[Event]:
-    return [event async for event in loop.run(ask, _direct_steps)]
+    return [event async for event in loop.run(ask, DirectSteps())]
 
 
 async def test_a_model_asks_an_agent_and_gets_its_last_words() -> None:

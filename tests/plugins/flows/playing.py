@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rightseat.core.ask import Answer
-from rightseat.core.engine import Steps
+from rightseat.core.engine import DirectSteps, Steps
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished
 from rightseat.core.types import JsonValue
 from rightseat.egress.redaction import Redactor
@@ -26,7 +26,7 @@ from rightseat.plugins.operations import OperationClient
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scope import Scope
 from rightseat.plugins.sql.databases import Databases
-from rightseat.plugins.testing.case_runner import Trace, UnrecordedSteps
+from rightseat.plugins.testing.case_runner import Trace
 from rightseat.plugins.testing.cases import MockExchange
 from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets, ScriptedModelCaller
 
@@ -129,7 +129,7 @@ class Play:
             self.flow,
             self.scope,
             dependencies,
-            steps or UnrecordedSteps(),
+            steps or DirectSteps(),
             checkpoint=checkpoint,
             answer=answer,
         ):

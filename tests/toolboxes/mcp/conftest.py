@@ -10,11 +10,10 @@ from pydantic import JsonValue
 
 from rightseat.app import PartRegistry
 from rightseat.core.ask import Answer, Ask
-from rightseat.core.engine import Steps
+from rightseat.core.engine import DirectSteps, Steps
 from rightseat.core.events import Event, ToolCallReturned
 from rightseat.core.messages import user
 from rightseat.core.tools import Invocation, Tool
-from rightseat.engines.local import _direct_steps
 from rightseat.operations.pins import PinStore
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.toolboxes.mcp import Options, build
@@ -53,12 +52,12 @@ async def call(
     arguments: dict[str, JsonValue] | None = None,
     *answers: Answer,
     asked: Ask | None = None,
-    steps: Steps = _direct_steps,
+    steps: Steps | None = None,
 ) -> list[Event]:
     """What the call says."""
     assert tool.stream is not None
     invocation = Invocation("call_1", arguments or {}, asked or ask(), "key", answers=answers)
-    return [event async for event in tool.stream(invocation, steps)]
+    return [event async for event in tool.stream(invocation, steps or DirectSteps())]
 
 
 def result(events: list[Event]) -> ToolCallReturned:

@@ -8,10 +8,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from rightseat.core.ask import Ask
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import BadRequest, RightseatError
 from rightseat.core.events import Custom, Event, RunFinished
 from rightseat.core.loop.agent_loop import Loop
-from rightseat.engines.local import _direct_steps
 from rightseat.testing import ScriptedModel
 from tests.conftest import Serve
 from tests.toolboxes.mcp.conftest import Opened, ask, call, find
@@ -51,7 +51,7 @@ def clock() -> MCPServer:
 async def proxied(loop: Loop, shown: dict[str, Any], method: str, **params: Any) -> Any:
     request = {name: shown[name] for name in ("serverHash", "serverId")} | {"method": method, "params": params}
     asked = Ask(messages=(), properties={"__proxiedMCPRequest": request})
-    events: list[Event] = [event async for event in loop.run(asked, _direct_steps)]
+    events: list[Event] = [event async for event in loop.run(asked, DirectSteps())]
     (finished,) = events
     assert isinstance(finished, RunFinished)
     return finished.result

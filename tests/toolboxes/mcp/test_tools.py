@@ -11,10 +11,10 @@ import pytest
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import JsonValue
 
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import AgentUnreachable
 from rightseat.core.events import Custom, Event, ToolCallReturned
 from rightseat.core.tools import Invocation
-from rightseat.engines.local import _direct_steps
 from tests.certificates import Certificates, make_certificates
 from tests.conftest import Serve
 from tests.proxy import proxying, terminating
@@ -286,7 +286,7 @@ async def test_progress_arrives_before_the_result(serve: Serve, opened: Opened) 
     async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp") as box:
         tool = await find(box, "count")
         assert tool.stream is not None
-        events = tool.stream(Invocation("call_1", {}, ask(), "key"), _direct_steps)
+        events = tool.stream(Invocation("call_1", {}, ask(), "key"), DirectSteps())
         started = asyncio.get_running_loop().time()
         first: Event = await anext(events)
         waited = asyncio.get_running_loop().time() - started

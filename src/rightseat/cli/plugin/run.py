@@ -20,6 +20,7 @@ from rightseat.cli.terminal_answers import prompt_for_answer
 from rightseat.config import FILE, Config, has_openai_key, in_memory
 from rightseat.config.variables import environment
 from rightseat.core.ask import Answer
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished
 from rightseat.core.stream import codec
@@ -38,7 +39,6 @@ from rightseat.plugins.operations.private_addresses import list_addresses
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scope import Scope, Upload
 from rightseat.plugins.sql.databases import Databases
-from rightseat.plugins.testing.case_runner import UnrecordedSteps
 
 
 @click.command("run")
@@ -111,7 +111,7 @@ class FlowRun:
     async def run(self) -> tuple[Interrupt, ...]:
         """Run to the end, or to the next question."""
         interrupts: tuple[Interrupt, ...] = ()
-        events = flows.run(*self._arguments, UnrecordedSteps(), checkpoint=self._checkpoint, answer=self._answer)
+        events = flows.run(*self._arguments, DirectSteps(), checkpoint=self._checkpoint, answer=self._answer)
         async for event in events:
             self._show(event)
             if isinstance(event, RunFinished):

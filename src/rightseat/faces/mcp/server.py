@@ -16,6 +16,7 @@ from rightseat.concurrency import aclosing
 from rightseat.core.agent import Agent, ExposesTools
 from rightseat.core.approvals import APPROVAL, explain_permission, record_decisions
 from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import InternalError, LimitExceeded, RightseatError
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished, StepStarted, ToolCallReturned
 from rightseat.core.ids import new_id
@@ -24,7 +25,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Tool
 from rightseat.faces.mcp.agent_tools import AgentAnswer, AgentTools, write_answer
 from rightseat.faces.mcp.pending_calls import PendingCall, PendingCalls, read_answers, write_elicitations
-from rightseat.faces.mcp.tool_calls import SingleCallAgent, direct_steps
+from rightseat.faces.mcp.tool_calls import SingleCallAgent
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +147,7 @@ class McpHandlers:
         returned: ToolCallReturned | None = None
         interrupts: list[Interrupt] = []
         reported = 0
-        async with aclosing(agent_run.run(ask, direct_steps)) as events:
+        async with aclosing(agent_run.run(ask, DirectSteps())) as events:
             async for event in events:
                 if type(event) is ToolCallReturned and event.call_id == call.id:
                     returned = event

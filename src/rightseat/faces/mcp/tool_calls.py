@@ -1,7 +1,6 @@
 """Runs a single tool call as an agent, so that guards check it like a call of a model."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TypeVar
+from collections.abc import AsyncIterator
 
 from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask
@@ -10,8 +9,6 @@ from rightseat.core.events import Event, ToolCallDelta, ToolCallEnded, ToolCallS
 from rightseat.core.loop.tool_calls import resume_calls, run_calls
 from rightseat.core.messages import Call
 from rightseat.core.tools import Tool
-
-T = TypeVar("T")
 
 
 class SingleCallAgent:
@@ -32,19 +29,3 @@ class SingleCallAgent:
         async with aclosing(made) as events:
             async for event in events:
                 yield event
-
-
-class DirectSteps:
-    """Steps without recording: a call is not resumed after its client is gone."""
-
-    is_shutting_down = False
-    resumed = None
-
-    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
-        return await work()
-
-    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
-        return source()
-
-
-direct_steps = DirectSteps()

@@ -3,12 +3,11 @@
 import base64
 import mimetypes
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
-from rightseat.core.engine import Steps
+from rightseat.core.engine import DirectSteps
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished, TextDelta
 from rightseat.core.stream import codec
 from rightseat.core.types import JsonValue
@@ -22,8 +21,6 @@ from rightseat.plugins.scope import Scope, Upload
 from rightseat.plugins.sql.databases import Databases
 from rightseat.plugins.testing.cases import BadCases, Case, ExpectedRun, read_cases
 from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets, ScriptedModelCaller, insert_secrets
-
-T = TypeVar("T")
 
 WAITING_STATUSES = {"input_required": "waiting_input", "approval_required": "waiting_approval"}
 
@@ -124,7 +121,7 @@ async def try_case(plugin: Plugin, case: Case, databases: Databases, tool_runner
     model, network = ScriptedModelCaller(case.model), MockNetwork(case.http)
     sender = OperationClient(network, MockSecrets(), redactor, lambda plugin: plugin.allow_private)
     dependencies = Dependencies(model, sender, redactor, databases, tool_runner, sleep=skip_sleep)
-    async for event in run(plugin, flow, build_case_scope(case), dependencies, UnrecordedSteps()):
+    async for event in run(plugin, flow, build_case_scope(case), dependencies, DirectSteps()):
         trace.add(event)
     problems = [*model.unlisted, *network.problems, *network.list_unsent()]
     return problems + list(find_unmet(case.expect, trace, model))
@@ -201,16 +198,3 @@ def media_type(name: str) -> str:
 
 async def skip_sleep(seconds: float) -> None:
     """Retries do not wait in tests."""
-
-
-class UnrecordedSteps(Steps):
-    """Runs steps without recording them."""
-
-    is_shutting_down = False
-    resumed = None
-
-    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
-        return await work()
-
-    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
-        return source()
