@@ -1,28 +1,18 @@
 """The AI SDK face: the UI message stream of Vercel's AI SDK, for `useChat` and the clients built on it."""
 
-import logging
-from collections.abc import Awaitable, Callable
-
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
-from rightseat.access.authenticator import Handler, RouteAuth
-from rightseat.core.ask import Principal
-from rightseat.core.errors import InternalError, LimitExceeded, RightseatError
-from rightseat.core.ids import new_id
+from rightseat.access.authenticator import RouteAuth
+from rightseat.core.errors import LimitExceeded, RightseatError
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.files import make_file_handler
-from rightseat.faces._shared.responses import read_body, repair_surrogates
+from rightseat.faces._shared.handlers import BodyEndpoint, make_handler
 from rightseat.faces.ai_sdk.chats import ChatOperations
 from rightseat.faces.ai_sdk.feedback import ReplyFeedback
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import AgentName
-
-logger = logging.getLogger(__name__)
-
-ChatOperation = Callable[[bytes, Request, Principal], Awaitable[Response]]
 
 
 class Options(BaseModel):
@@ -47,8 +37,8 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFee
         runtime, auth, agent=options.agent, headers=options.headers, keep_alive=options.keep_alive, path=path
     )
 
-    def add(below: str, method: str, operation: ChatOperation) -> None:
-        handler = make_handler(operation, max_bytes)
+    def add(below: str, method: str, operation: BodyEndpoint) -> None:
+        handler = make_handler(operation, max_bytes, refuse)
         router.add_route(path + below, auth.protect(handler, refuse), methods=[method])
 
     for below in ("", "/") if path else ("/",):
@@ -76,22 +66,3 @@ def refuse(error: RightseatError) -> Response:
     """Return the message as plain text, because `useChat` shows the body of an error response as it is."""
     headers = {"retry-after": str(error.retry_after)} if isinstance(error, LimitExceeded) else None
     return PlainTextResponse(error.message, error.status, headers)
-
-
-def make_handler(operation: ChatOperation, max_bytes: int) -> Handler:
-    """Reads the body, and converts errors to responses."""
-
-    async def handle(request: Request, principal: Principal) -> Response:
-        try:
-            body = await read_body(request, max_bytes) if request.method == "POST" else b""
-            return await operation(repair_surrogates(body), request, principal)
-        except ClientDisconnect:
-            return Response()  # the client is gone
-        except RightseatError as error:
-            return refuse(error)
-        except Exception:
-            id = new_id("request")
-            logger.exception("%s: %s failed", id, request.url.path)
-            return refuse(InternalError(id))
-
-    return handle

@@ -12,6 +12,7 @@ from rightseat.core.ask import Answer, ToolOffer
 from rightseat.core.errors import BadRequest
 from rightseat.core.messages import File, Image, Message, Part, Text, build_media, media_kind
 from rightseat.core.types import JSON_ERRORS, JsonValue
+from rightseat.faces._shared.responses import repair_surrogates
 
 MAX_CHAT_ID_CHARS = 256
 EXTRA_KEY = "ai_sdk"
@@ -68,7 +69,7 @@ BODY_FIELDS = frozenset(UIChatBody.__struct_fields__)
 def decode_chat(body: bytes) -> tuple[UIChatBody, dict[str, JsonValue]]:
     """Return the request, and the other fields of the body, which the page's own code added. Raises `BadRequest`."""
     try:
-        raw = msgspec.json.decode(body)
+        raw = msgspec.json.decode(repair_surrogates(body))
         chat = msgspec.convert(raw, UIChatBody)
     except JSON_ERRORS as error:
         raise BadRequest(f"The request cannot be understood: {error}. It has an `id` and `messages`.") from error

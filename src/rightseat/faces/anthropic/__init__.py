@@ -1,22 +1,18 @@
 """The Anthropic face: the Messages API, for Claude Code, Anthropic's SDKs and the clients built on them."""
 
-import logging
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.access.authenticator import Handler, RouteAuth
 from rightseat.core.ask import Principal
-from rightseat.core.errors import InternalError, RightseatError
-from rightseat.core.ids import new_id
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.files import make_file_response
+from rightseat.faces._shared.handlers import BodyEndpoint, make_handler
 from rightseat.faces._shared.model_names import ModelNames
-from rightseat.faces._shared.responses import read_body
 from rightseat.faces.anthropic.error_form import (
     REQUEST_ID,
     ErrorReply,
@@ -33,10 +29,6 @@ from rightseat.faces.anthropic.signatures import ThinkingSeal
 from rightseat.limits.response_headers import LIMIT_HEADERS
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import StatePath
-
-logger = logging.getLogger(__name__)
-
-MessagesHandler = Callable[[bytes, Request, Principal], Awaitable[Response]]
 
 
 class Options(BaseModel):
@@ -88,8 +80,8 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFee
     async def file(body: bytes, request: Request, principal: Principal) -> Response:
         return await make_file_response(runtime, request.path_params["file"], principal)
 
-    def add(below: str, method: str, endpoint: MessagesHandler) -> None:
-        handler = make_handler(endpoint, max_bytes)
+    def add(below: str, method: str, endpoint: BodyEndpoint) -> None:
+        handler = add_headers(make_handler(endpoint, max_bytes, refuse))
         router.add_route(path + below, auth.protect(handler, refuse), methods=[method])
 
     add("/v1/messages", "POST", new.create)
@@ -109,22 +101,12 @@ def refuse_path(method: str, path: str, status: int, options: Options) -> Respon
     return ErrorReply(explain_path(method, path, options.path.rstrip("/"), status), status, code).response()
 
 
-def make_handler(endpoint: MessagesHandler, max_bytes: int) -> Handler:
-    """Reads the body, and converts errors to responses."""
+def add_headers(handler: Handler) -> Handler:
+    """Adds the id of the request to its response, and lets limits write their headers in Anthropic's form."""
 
     async def handle(request: Request, principal: Principal) -> Response:
         LIMIT_HEADERS.set(write_limit_headers)
-        try:
-            body = b"" if request.method == "GET" else await read_body(request, max_bytes)
-            response = await endpoint(body, request, principal)
-        except ClientDisconnect:
-            return Response()  # the client is gone
-        except RightseatError as error:
-            return refuse(error)
-        except Exception:
-            id = new_id("request")
-            logger.exception("%s: %s failed", id, request.url.path)
-            return refuse(InternalError(id))
+        response = await handler(request, principal)
         if id := current_request_id():
             response.headers.setdefault(REQUEST_ID, id)
         return response

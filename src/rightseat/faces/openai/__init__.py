@@ -1,26 +1,23 @@
 """The OpenAI face: responses, chat completions, embeddings, transcriptions, models and files."""
 
-import logging
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import Handler, RouteAuth
+from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal
-from rightseat.core.errors import InternalError, RightseatError
-from rightseat.core.ids import new_id
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JsonValue
 from rightseat.egress.transcription import Options as Transcription
 from rightseat.faces._shared import files
+from rightseat.faces._shared.handlers import BodyEndpoint, make_handler
 from rightseat.faces._shared.model_names import ModelNames
-from rightseat.faces._shared.responses import json_response, read_body
+from rightseat.faces._shared.responses import json_response
 from rightseat.faces.openai.chat import Chat
 from rightseat.faces.openai.embeddings import Embeddings
 from rightseat.faces.openai.errors import ErrorResponse, explain_path, refuse
@@ -29,10 +26,6 @@ from rightseat.faces.openai.responses.routes import response_routes
 from rightseat.faces.openai.transcriptions import Transcriptions
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import StatePath
-
-logger = logging.getLogger(__name__)
-
-BodyHandler = Callable[[bytes, Request, Principal], Awaitable[Response]]
 
 
 class Options(BaseModel):
@@ -81,8 +74,8 @@ def routes(
         shows_reasoning=options.reasoning == "content",
     )
 
-    def add(path: str, method: str, endpoint: BodyHandler, *, forms: bool = False) -> None:
-        handler = make_handler(endpoint, max_bytes, forms=forms)
+    def add(path: str, method: str, endpoint: BodyEndpoint, *, forms: bool = False) -> None:
+        handler = make_handler(endpoint, max_bytes, refuse, allow_forms=forms)
         router.add_route(options.path.rstrip("/") + path, auth.protect(handler, refuse), methods=[method])
 
     async def models(body: bytes, request: Request, principal: Principal) -> Response:
@@ -131,22 +124,3 @@ def describe_model(name: str, since: int) -> dict[str, JsonValue]:
 def refuse_path(method: str, path: str, status: int, options: Options) -> Response:
     code = "method_not_allowed" if status == 405 else "not_found"
     return ErrorResponse(explain_path(method, path, options.path.rstrip("/"), status), status, code).response()
-
-
-def make_handler(endpoint: BodyHandler, max_bytes: int, *, forms: bool) -> Handler:
-    """Reads the body, and converts errors to responses."""
-
-    async def handle(request: Request, principal: Principal) -> Response:
-        try:
-            body = b"" if request.method == "GET" else await read_body(request, max_bytes, allow_forms=forms)
-            return await endpoint(body, request, principal)
-        except ClientDisconnect:
-            return Response()  # the client is gone
-        except RightseatError as error:
-            return refuse(error)
-        except Exception:
-            id = new_id("request")
-            logger.exception("%s: %s failed", id, request.url.path)
-            return refuse(InternalError(id))
-
-    return handle

@@ -4,14 +4,13 @@ A request sees the threads of its user, and those of others as far as its operat
 Pages of other origins cannot call it, whatever `server.origins` allows.
 """
 
-import logging
 from functools import partial
 from pathlib import Path
 
 import msgspec
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.access.authenticator import Handler, RouteAuth
@@ -19,9 +18,9 @@ from rightseat.access.origins import AllowedOrigins
 from rightseat.access.sessions import Sessions, load_secret
 from rightseat.access.sign_in.service import SignIn
 from rightseat.core.ask import Principal
-from rightseat.core.errors import InternalError, RightseatError
-from rightseat.core.ids import new_id
+from rightseat.core.errors import RightseatError
 from rightseat.core.runtime import Runtime
+from rightseat.faces._shared.handlers import convert_errors
 from rightseat.faces._shared.responses import json_response, read_body
 from rightseat.faces.operator.access import AccessRoutes
 from rightseat.faces.operator.approvals import ApprovalRoutes
@@ -45,8 +44,6 @@ from rightseat.operations.rights import Operator
 from rightseat.operations.service import Operations
 from rightseat.operations.usage import UsageReports
 from rightseat.parts import StatePath
-
-logger = logging.getLogger(__name__)
 
 
 class Options(BaseModel):
@@ -123,26 +120,16 @@ def allowed_origins(options: Options) -> AllowedOrigins:
 
 
 def make_handler(operation: Operation, auth: RouteAuth, max_bytes: int) -> Handler:
-    """Checks where the request comes from, reads the body, and converts errors to responses."""
+    """Checks where the request comes from before it reads the body."""
 
     async def handle(request: Request, principal: Principal) -> Response:
-        try:
-            check_same_origin(request)
-            body = b"" if request.method == "GET" else await read_body(request, max_bytes)
-            rights = auth.rights_of(request)
-            response = await operation(OperatorRequest(Operator(principal, rights), body, request))
-        except ClientDisconnect:
-            return Response()  # the client is gone
-        except RightseatError as error:
-            return refuse(error)
-        except Exception:
-            id = new_id("request")
-            logger.exception("%s: %s %s failed", id, request.method, request.url.path)
-            return refuse(InternalError(id))
+        check_same_origin(request)
+        body = b"" if request.method == "GET" else await read_body(request, max_bytes)
+        response = await operation(OperatorRequest(Operator(principal, auth.rights_of(request)), body, request))
         response.headers.setdefault("cache-control", "no-store")
         return response
 
-    return handle
+    return convert_errors(handle, refuse)
 
 
 def refuse(error: RightseatError, sign_in: SignIn | None = None) -> Response:
