@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.ask import Principal
@@ -66,6 +67,20 @@ class RunFinder(AnswerFinder):
         parsed = RUN.fullmatch(id)
         found = await self.feedback.find(principal, f"run_{parsed[1]}") if parsed else None
         return found or await self.feedback.find(principal, id)
+
+
+class FeedbackEndpoints:
+    """Both endpoints of the face `through`."""
+
+    def __init__(self, finder: AnswerFinder, through: str) -> None:
+        self._finder = finder
+        self._through = through
+
+    async def store(self, body: bytes, request: Request, principal: Principal) -> Response:
+        return await store_feedback(self._finder, body, principal, self._through)
+
+    async def list(self, body: bytes, request: Request, principal: Principal) -> Response:
+        return await list_feedback(self._finder, request.query_params, principal)
 
 
 async def store_feedback(finder: AnswerFinder, body: bytes, principal: Principal, through: str) -> Response:

@@ -7,10 +7,11 @@ from starlette.responses import PlainTextResponse, Response
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.errors import LimitExceeded, RightseatError
 from rightseat.core.runtime import Runtime
+from rightseat.faces._shared.feedback import FeedbackEndpoints
 from rightseat.faces._shared.files import make_file_handler
 from rightseat.faces._shared.handlers import BodyEndpoint, make_handler
 from rightseat.faces.ai_sdk.chats import ChatOperations
-from rightseat.faces.ai_sdk.feedback import ReplyFeedback
+from rightseat.faces.ai_sdk.feedback import ReplyFinder
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import AgentName
 
@@ -47,7 +48,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFee
         f"{path}/files/{{file}}", auth.protect(make_file_handler(runtime, refuse), refuse), methods=["GET"]
     )
     if feedback is not None:
-        votes = ReplyFeedback(runtime, feedback)
+        votes = FeedbackEndpoints(ReplyFinder(runtime, feedback), "ai_sdk")
         add("/feedback", "POST", votes.store)
         add("/feedback", "GET", votes.list)
     add("/{chat:path}/stream", "GET", chats.resume)

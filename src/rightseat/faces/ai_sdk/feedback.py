@@ -5,12 +5,10 @@ in which it was judged.
 """
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
 from rightseat.core.ask import Principal
 from rightseat.core.runtime import Runtime
-from rightseat.faces._shared.feedback import AnswerFinder, list_feedback, store_feedback
+from rightseat.faces._shared.feedback import AnswerFinder
 from rightseat.faces.ai_sdk.reply import group_messages, run_of_reply
 from rightseat.operations.feedback import JudgedAnswer
 from rightseat.operations.own_feedback import OwnFeedback
@@ -35,14 +33,3 @@ class ReplyFinder(AnswerFinder):
         messages = next((group.messages for group in groups if group.is_reply and group.id == id), ())
         replies = [message for message in messages if message.role == "assistant"]
         return await self.feedback.find(principal, replies[-1].id) if replies else None
-
-
-class ReplyFeedback:
-    def __init__(self, runtime: Runtime, feedback: OwnFeedback) -> None:
-        self._finder = ReplyFinder(runtime, feedback)
-
-    async def store(self, body: bytes, request: Request, principal: Principal) -> Response:
-        return await store_feedback(self._finder, body, principal, "ai_sdk")
-
-    async def list(self, body: bytes, request: Request, principal: Principal) -> Response:
-        return await list_feedback(self._finder, request.query_params, principal)

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from rightseat.access.authenticator import Handler, RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.runtime import Runtime
+from rightseat.faces._shared.feedback import FeedbackEndpoints, RunFinder
 from rightseat.faces._shared.files import make_file_response
 from rightseat.faces._shared.handlers import BodyEndpoint, make_handler
 from rightseat.faces._shared.model_names import ModelNames
@@ -21,7 +22,6 @@ from rightseat.faces.anthropic.error_form import (
     refuse,
     write_limit_headers,
 )
-from rightseat.faces.anthropic.feedback import MessageFeedback
 from rightseat.faces.anthropic.kept_threads import KeptThreads
 from rightseat.faces.anthropic.listed_models import ListedModels
 from rightseat.faces.anthropic.new_message import NewMessages
@@ -90,7 +90,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFee
     add("/v1/models/{model:path}", "GET", listed.show)
     add("/files/{file}", "GET", file)
     if feedback is not None:
-        votes = MessageFeedback(feedback)
+        votes = FeedbackEndpoints(RunFinder(feedback), "anthropic")
         add("/v1/feedback", "POST", votes.store)
         add("/v1/feedback", "GET", votes.list)
     return router

@@ -15,13 +15,13 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.types import JsonValue
 from rightseat.egress.transcription import Options as Transcription
 from rightseat.faces._shared import files
+from rightseat.faces._shared.feedback import FeedbackEndpoints, RunFinder
 from rightseat.faces._shared.handlers import BodyEndpoint, make_handler
 from rightseat.faces._shared.model_names import ModelNames
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.openai.chat import Chat
 from rightseat.faces.openai.embeddings import Embeddings
 from rightseat.faces.openai.errors import ErrorResponse, explain_path, refuse
-from rightseat.faces.openai.feedback import ResponseFeedback
 from rightseat.faces.openai.responses.routes import response_routes
 from rightseat.faces.openai.transcriptions import Transcriptions
 from rightseat.operations.own_feedback import OwnFeedback
@@ -104,7 +104,7 @@ def routes(
     for (method, path), endpoint in responses.items():
         add(path, method, endpoint)
     if feedback is not None:
-        votes = ResponseFeedback(feedback)
+        votes = FeedbackEndpoints(RunFinder(feedback), "openai")
         add("/feedback", "POST", votes.store)
         add("/feedback", "GET", votes.list)
     add("/embeddings", "POST", Embeddings(runtime, names).embed)
