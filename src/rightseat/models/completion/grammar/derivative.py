@@ -8,24 +8,13 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from rightseat.models.completion.grammar.nodes import (
-    Chars,
-    Choice,
-    Concat,
-    Grammar,
-    LiteralText,
-    Node,
-    Repeat,
-    Rule,
-    Until,
-    flatten_parts,
-)
+from rightseat.models.completion.grammar import nodes
 
 MAX_CHARS = 20_000  # each character takes a few microseconds
 MAX_PARSES = 64  # parses of an ambiguous text that are followed at once
 
 
-def derive(grammar: Grammar, prefix: str) -> Grammar | None:
+def derive(grammar: nodes.Grammar, prefix: str) -> nodes.Grammar | None:
     """None if the grammar accepts no text with this beginning, or a limit is exceeded.
 
     Also None if the text stops inside a possible end of an `Until`, because no node can express the rest.
@@ -44,64 +33,66 @@ def derive(grammar: Grammar, prefix: str) -> Grammar | None:
         ways, same = list(dict.fromkeys(new)) if len(new) > 1 else new, set()
         if not ways or len(ways) > MAX_PARSES:
             return None
-    rest = [Concat(way.parts) for way in ways if not way.held]
+    rest = [nodes.Concat(way.parts) for way in ways if not way.held]
     if len(rest) < len(ways) or not rest:
         return None
-    return msgspec.structs.replace(grammar, root=rest[0] if len(rest) == 1 else Choice(tuple(rest)))
+    return msgspec.structs.replace(grammar, root=rest[0] if len(rest) == 1 else nodes.Choice(tuple(rest)))
 
 
 class _Parse(msgspec.Struct, frozen=True):
     """One parse of the prefix: the nodes that must follow, and how much of the first `Until`'s end was matched."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[nodes.Node, ...]
     held: int = 0
 
 
-def _advance(way: _Parse, character: str, rules: Mapping[str, Node]) -> Iterator[_Parse]:
+def _advance(way: _Parse, character: str, rules: Mapping[str, nodes.Node]) -> Iterator[_Parse]:
     if not way.parts:
         return
     first, rest = way.parts[0], way.parts[1:]
     match first:
-        case LiteralText(text=""):
+        case nodes.LiteralText(text=""):
             yield from _advance(_Parse(rest), character, rules)
-        case LiteralText(text=text):
+        case nodes.LiteralText(text=text):
             if text[0] == character:
-                yield _Parse((LiteralText(text[1:]), *rest) if len(text) > 1 else rest)
-        case Chars(ranges=ranges, negated=negated):
+                yield _Parse((nodes.LiteralText(text[1:]), *rest) if len(text) > 1 else rest)
+        case nodes.Chars(ranges=ranges, negated=negated):
             if any(low <= ord(character) <= high for low, high in ranges) is not negated:
                 yield _Parse(rest)
-        case Concat(parts=parts):
-            yield from _advance(_Parse((*flatten_parts(parts), *rest)), character, rules)
-        case Choice(options=options):
+        case nodes.Concat(parts=parts):
+            yield from _advance(_Parse((*nodes.flatten_parts(parts), *rest)), character, rules)
+        case nodes.Choice(options=options):
             for option in options:
                 yield from _advance(_Parse((option, *rest)), character, rules)
-        case Rule(name=name):
+        case nodes.Rule(name=name):
             yield from _advance(_Parse((rules[name], *rest)), character, rules)
-        case Repeat():
+        case nodes.Repeat():
             yield from _advance_repeat(first, rest, character, rules)
-        case Until():
+        case nodes.Until():
             yield from _advance_until(first, way, character, rules)
 
 
 def _advance_repeat(
-    node: Repeat, rest: tuple[Node, ...], character: str, rules: Mapping[str, Node]
+    node: nodes.Repeat, rest: tuple[nodes.Node, ...], character: str, rules: Mapping[str, nodes.Node]
 ) -> Iterator[_Parse]:
     """Repeat once more, or stop. A part that can be empty satisfies any minimum."""
     if node.most != 0:
         most = None if node.most is None else node.most - 1
-        again = Repeat(node.part, max(node.least - 1, 0), most)
+        again = nodes.Repeat(node.part, max(node.least - 1, 0), most)
         yield from _advance_part(node.part, (again, *rest), character, rules)
     if node.least == 0 or _is_nullable(node.part, rules):
         yield from _advance(_Parse(rest), character, rules)
 
 
-def _advance_part(part: Node, then: tuple[Node, ...], character: str, rules: Mapping[str, Node]) -> Iterator[_Parse]:
+def _advance_part(
+    part: nodes.Node, then: tuple[nodes.Node, ...], character: str, rules: Mapping[str, nodes.Node]
+) -> Iterator[_Parse]:
     """The part itself must consume the character; an empty part would repeat forever."""
     for way in _advance(_Parse((part, _END)), character, rules):
         yield _Parse((*way.parts[:-1], *then), way.held)
 
 
-def _advance_until(node: Until, way: _Parse, character: str, rules: Mapping[str, Node]) -> Iterator[_Parse]:
+def _advance_until(node: nodes.Until, way: _Parse, character: str, rules: Mapping[str, nodes.Node]) -> Iterator[_Parse]:
     """Consume one more character of free text, or end the text before it."""
     rest = way.parts[1:]
     if node.most != 0:
@@ -112,27 +103,27 @@ def _advance_until(node: Until, way: _Parse, character: str, rules: Mapping[str,
             yield way
         elif len(matched) < len(node.end):
             most = None if node.most is None else node.most - 1
-            yield _Parse((Until(node.end, most), *rest), len(matched))
+            yield _Parse((nodes.Until(node.end, most), *rest), len(matched))
     yield from _advance(_Parse(rest), character, rules)
 
 
-def _is_nullable(node: Node, rules: Mapping[str, Node]) -> bool:
+def _is_nullable(node: nodes.Node, rules: Mapping[str, nodes.Node]) -> bool:
     match node:
-        case LiteralText(text=text):
+        case nodes.LiteralText(text=text):
             return not text
-        case Chars():
+        case nodes.Chars():
             return False
-        case Concat(parts=parts):
+        case nodes.Concat(parts=parts):
             return all(_is_nullable(part, rules) for part in parts)
-        case Choice(options=options):
+        case nodes.Choice(options=options):
             return any(_is_nullable(option, rules) for option in options)
-        case Repeat(part=part, least=least):
+        case nodes.Repeat(part=part, least=least):
             return least == 0 or _is_nullable(part, rules)
-        case Rule(name=name):
+        case nodes.Rule(name=name):
             return _is_nullable(rules[name], rules)
-        case Until():
+        case nodes.Until():
             return True
 
 
-_END = Chars(())
+_END = nodes.Chars(())
 """Matches no character, so that no parse goes beyond it."""

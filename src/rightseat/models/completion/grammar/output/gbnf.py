@@ -11,19 +11,7 @@ agree on `\\xHH` with no hex digit behind it, and on characters that stand for t
 import re
 from functools import lru_cache
 
-from rightseat.models.completion.grammar import free_text
-from rightseat.models.completion.grammar.nodes import (
-    Chars,
-    Choice,
-    Concat,
-    Grammar,
-    LiteralText,
-    Node,
-    Repeat,
-    Rule,
-    Until,
-    flatten_parts,
-)
+from rightseat.models.completion.grammar import free_text, nodes
 
 UNROLLED = 1_100
 """Times something is repeated before it is made of blocks."""
@@ -34,7 +22,7 @@ _DIGITS_BEHIND_ESCAPE = re.compile(r"([\x00-\x08\x0B\x0C\x0E-\x1F\x7F][0-9A-Fa-f
 _HEX_DIGITS = frozenset("0123456789ABCDEFabcdef")
 
 
-def write(grammar: Grammar) -> str:
+def write(grammar: nodes.Grammar) -> str:
     """Only the rules that its root needs, in the order in which they are needed."""
     writer = GbnfWriter()
     lines = [f"root ::= {writer.options(grammar.root)}"]
@@ -50,20 +38,20 @@ class GbnfWriter:
         self._parts: dict[str, str] = {}
         self._texts: dict[tuple[str, int | None], str] = {}
 
-    def options(self, node: Node) -> str:
+    def options(self, node: nodes.Node) -> str:
         """Where alternatives may stand without parentheses."""
-        if type(node) is Choice:
+        if type(node) is nodes.Choice:
             return " | ".join([self.sequence(option) for option in node.options])
         return self.sequence(node)
 
-    def sequence(self, node: Node) -> str:
+    def sequence(self, node: nodes.Node) -> str:
         """Where parts may stand without parentheses; neighbouring texts become one."""
-        if type(node) is not Concat:
+        if type(node) is not nodes.Concat:
             return self.one(node)
         parts: list[str] = []
         text = ""
-        for part in flatten_parts(node.parts):
-            if type(part) is LiteralText:
+        for part in nodes.flatten_parts(node.parts):
+            if type(part) is nodes.LiteralText:
                 text += part.text
                 continue
             if text:
@@ -74,16 +62,16 @@ class GbnfWriter:
             parts.append(quoted(text))
         return " ".join(parts)
 
-    def one(self, node: Node) -> str:
-        if isinstance(node, Rule):
+    def one(self, node: nodes.Node) -> str:
+        if isinstance(node, nodes.Rule):
             return self.rule(node.name)
-        if isinstance(node, LiteralText):
+        if isinstance(node, nodes.LiteralText):
             return quoted(node.text)
-        if isinstance(node, Repeat):
+        if isinstance(node, nodes.Repeat):
             return self.repeat(node.part, node.least, node.most)
-        if isinstance(node, Chars):
+        if isinstance(node, nodes.Chars):
             return chars(node.ranges, node.negated)
-        if isinstance(node, Until):
+        if isinstance(node, nodes.Until):
             return self.until(node.end, node.most)
         return f"({self.options(node)})"
 
@@ -93,15 +81,15 @@ class GbnfWriter:
             self.needed.append(name)
         return name
 
-    def repeat(self, part: Node, least: int, most: int | None) -> str:
+    def repeat(self, part: nodes.Node, least: int, most: int | None) -> str:
         if most == 0:
             return '""'
         if (least, most) == (1, 1):
             return self.one(part)
         single = self.one(part)
         if (least, most) == (0, 1):
-            return f"({single})?" if isinstance(part, Repeat) else f"{single}?"
-        if not isinstance(part, Chars | Rule):
+            return f"({single})?" if isinstance(part, nodes.Repeat) else f"{single}?"
+        if not isinstance(part, nodes.Chars | nodes.Rule):
             single = self.part(single)
         if most is None and least < 2:
             return f"{single}{'+' if least else '*'}"

@@ -7,24 +7,12 @@ strings, numbers, and literals, each with the space that may follow.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from rightseat.models.completion.grammar import recursion
-from rightseat.models.completion.grammar.nodes import (
-    Chars,
-    Choice,
-    Concat,
-    Grammar,
-    LiteralText,
-    Node,
-    Repeat,
-    Rule,
-    Until,
-    flatten_parts,
-)
+from rightseat.models.completion.grammar import nodes, recursion
 
 HEAD = "%llguidance {}\n"
 
 
-def write(grammar: Grammar) -> str:
+def write(grammar: nodes.Grammar) -> str:
     rules = recursion.find_reachable(grammar.root, grammar.rules)
     terminals = set(rules) if not recursive(rules) else set(_all_of(grammar.tokens & rules.keys(), rules)) | {"space"}
     writer = LarkWriter(terminals, whole=len(terminals) == len(rules))
@@ -35,7 +23,7 @@ def write(grammar: Grammar) -> str:
     return HEAD + "\n".join([*lines, *writer.more]) + "\n"
 
 
-def recursive(rules: Mapping[str, Node]) -> bool:
+def recursive(rules: Mapping[str, nodes.Node]) -> bool:
     left = {name: set(recursion.find_calls(node)) for name, node in rules.items()}
     while left:
         leaves = {name for name, others in left.items() if not others & left.keys()}
@@ -45,7 +33,7 @@ def recursive(rules: Mapping[str, Node]) -> bool:
     return False
 
 
-def _all_of(names: Iterable[str], rules: Mapping[str, Node]) -> Iterator[str]:
+def _all_of(names: Iterable[str], rules: Mapping[str, nodes.Node]) -> Iterator[str]:
     for name in names:
         yield name
         yield from recursion.find_reachable(rules[name], rules)
@@ -62,40 +50,42 @@ class LarkWriter:
         plain = name.replace("-", "_")
         return f"T_{plain.upper()}" if name in self.terminals else f"r_{plain}"
 
-    def terminal(self, node: Node) -> str:
+    def terminal(self, node: nodes.Node) -> str:
         """Inside of a regular expression."""
         match node:
-            case LiteralText(text):
+            case nodes.LiteralText(text):
                 return quoted(text)
-            case Chars(ranges, negated):
+            case nodes.Chars(ranges, negated):
                 return f"/{chars(ranges, negated)}/"
-            case Rule(name):
+            case nodes.Rule(name):
                 return self.name(name)
-            case Concat(parts):
-                return " ".join(bracketed(part, self.terminal(part)) for part in flatten_parts(parts)) or '""'
-            case Choice(options):
+            case nodes.Concat(parts):
+                return " ".join(bracketed(part, self.terminal(part)) for part in nodes.flatten_parts(parts)) or '""'
+            case nodes.Choice(options):
                 return " | ".join(bracketed(option, self.terminal(option)) for option in options)
-            case Repeat(part, least, most):
+            case nodes.Repeat(part, least, most):
                 return bracketed(part, self.terminal(part)) + times(least, most) if most != 0 else '""'
-            case Until(end, most):
+            case nodes.Until(end, most):
                 return until(end, most)
 
-    def rule(self, node: Node) -> str:
+    def rule(self, node: nodes.Node) -> str:
         """Outside: what is no rule is a terminal with a name of its own."""
         if self.whole:
             return self.piece(self.terminal(node))
         match node:
-            case Rule(name):
+            case nodes.Rule(name):
                 return self.piece(quoted(" ")) + "?" if name == "space" else self.name(name)
             case TokenConcat(parts):
-                return self.piece(self.terminal(Concat(parts)))
-            case Concat(parts):
-                return " ".join(bracketed(part, self.rule(part)) for part in together(flatten_parts(parts))) or '""'
-            case Choice(options):
+                return self.piece(self.terminal(nodes.Concat(parts)))
+            case nodes.Concat(parts):
+                return (
+                    " ".join(bracketed(part, self.rule(part)) for part in together(nodes.flatten_parts(parts))) or '""'
+                )
+            case nodes.Choice(options):
                 return " | ".join(bracketed(option, self.rule(option)) for option in options)
-            case Repeat(part, least, most):
+            case nodes.Repeat(part, least, most):
                 return bracketed(part, self.rule(part)) + times(least, most) if most != 0 else '""'
-            case LiteralText(""):
+            case nodes.LiteralText(""):
                 return '""'
         return self.piece(self.terminal(node))
 
@@ -109,17 +99,17 @@ class LarkWriter:
         return name
 
 
-class TokenConcat(Concat, frozen=True):
+class TokenConcat(nodes.Concat, frozen=True):
     """Parts that are one token."""
 
 
-def together(parts: list[Node]) -> list[Node]:
+def together(parts: list[nodes.Node]) -> list[nodes.Node]:
     """A literal and the space behind it; free text and the literal that ends it."""
-    joined: list[Node] = []
+    joined: list[nodes.Node] = []
     for part in parts:
         before = joined[-1] if joined else None
-        space = isinstance(before, LiteralText) and part == Rule("space")
-        end = isinstance(before, Until) and isinstance(part, LiteralText)
+        space = isinstance(before, nodes.LiteralText) and part == nodes.Rule("space")
+        end = isinstance(before, nodes.Until) and isinstance(part, nodes.LiteralText)
         if before is not None and (space or end):
             joined[-1] = TokenConcat((before, part))
         else:
@@ -127,8 +117,10 @@ def together(parts: list[Node]) -> list[Node]:
     return joined
 
 
-def bracketed(node: Node, text: str) -> str:
-    return text if isinstance(node, LiteralText | Chars | Rule) or text.isidentifier() else f"({text})"
+def bracketed(node: nodes.Node, text: str) -> str:
+    return (
+        text if isinstance(node, nodes.LiteralText | nodes.Chars | nodes.Rule) or text.isidentifier() else f"({text})"
+    )
 
 
 def times(least: int, most: int | None) -> str:
