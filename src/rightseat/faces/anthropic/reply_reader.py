@@ -9,36 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
+from rightseat.core import events as e
 from rightseat.core.approvals import explain_permission
 from rightseat.core.errors import GuardDenied
-from rightseat.core.events import (
-    Custom,
-    Event,
-    Interrupt,
-    MessagesReplaced,
-    ModelResponseEnded,
-    ReasoningDelta,
-    ReasoningEnded,
-    ReasoningStarted,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    SpanEnded,
-    SpanStarted,
-    StateChanged,
-    StateReplaced,
-    StepEnded,
-    StepStarted,
-    StopReason,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-    Usage,
-)
 from rightseat.core.ids import new_id
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import add_usage
@@ -46,7 +19,7 @@ from rightseat.faces._shared.run_warnings import describe_warning
 from rightseat.faces.anthropic.error_form import ErrorReply
 from rightseat.faces.anthropic.stop_sequences import StopWatcher
 
-REASONS: dict[StopReason, str] = {
+REASONS: dict[e.StopReason, str] = {
     "stop": "end_turn",
     "tool_calls": "end_turn",
     "length": "max_tokens",
@@ -156,8 +129,8 @@ class ReplyReader:
 
     def __init__(self, options: ReplyOptions, warn: Callable[[str], None]) -> None:
         self.warn = warn
-        self.usage: Usage | None = None  # None if the model does not report it
-        self._before: Usage | None = None  # of runs before the current one: a person's decision begins another run
+        self.usage: e.Usage | None = None  # None if the model does not report it
+        self._before: e.Usage | None = None  # of runs before the current one: a person's decision begins another run
         self.has_ended = False
         self.pauses = False
         """The client may send the message back while it waits for a person."""
@@ -169,7 +142,7 @@ class ReplyReader:
         self._blocks: deque[OpenBlock] = deque()
         self._open: dict[str, OpenBlock] = {}
         self._count = 0
-        self._reason: StopReason = "stop"
+        self._reason: e.StopReason = "stop"
         self._stops = StopWatcher(options.stop_sequences) if options.stop_sequences else None
 
     def _offered_calls(self) -> None:
@@ -189,45 +162,47 @@ class ReplyReader:
         """The stop sequence that ended the answer before the model did."""
         return self._stops.matched if self._stops else None
 
-    def feed(self, events: Iterable[Event]) -> Iterator[ReplyPiece]:
+    def feed(self, events: Iterable[e.Event]) -> Iterator[ReplyPiece]:
         for event in events:
             if self.has_ended:
                 return
             yield from self._take(event)
 
-    def _take(self, event: Event) -> Iterable[ReplyPiece]:
+    def _take(self, event: e.Event) -> Iterable[ReplyPiece]:
         match event:
-            case TextDelta(message_id=id, text=text):
+            case e.TextDelta(message_id=id, text=text):
                 return self._add_text(id, text)
-            case TextEnded(message_id=id):
+            case e.TextEnded(message_id=id):
                 return self._end_text(id)
-            case ReasoningDelta(message_id=id, text=text) if self._options.shows_thinking:
+            case e.ReasoningDelta(message_id=id, text=text) if self._options.shows_thinking:
                 return self._add_thinking(id, text)
-            case ReasoningEnded(message_id=id):
+            case e.ReasoningEnded(message_id=id):
                 return self._end(id)
-            case ToolCallStarted():
+            case e.ToolCallStarted():
                 return self._begin_call(event)
-            case ToolCallDelta(call_id=id, text=text):
+            case e.ToolCallDelta(call_id=id, text=text):
                 return self._add(id, text)
-            case ToolCallEnded(call_id=id):
+            case e.ToolCallEnded(call_id=id):
                 return self._end(id)
-            case ToolCallReturned():
+            case e.ToolCallReturned():
                 return self._add_result(event)
-            case ModelResponseEnded():
+            case e.ModelResponseEnded():
                 self._end_response(event)
-            case Custom(name=name, value=value):
+            case e.Custom(name=name, value=value):
                 self._note(name, value)
-            case RunFinished():
+            case e.RunFinished():
                 return self._finish(event)
-            case RunFailed(code=code, message=message):
+            case e.RunFailed(code=code, message=message):
                 return self._fail(code, message)
-            case MessagesReplaced():
+            case e.MessagesReplaced():
                 return self._fail("cancelled", REPLACED) if self._count else ()
-            case RunStarted():
+            case e.RunStarted():
                 self._before = self.usage
-            case TextStarted() | ReasoningStarted() | ReasoningDelta():
+            case e.TextStarted() | e.ReasoningStarted() | e.ReasoningDelta():
                 pass  # a block starts with its first text
-            case StateReplaced() | StateChanged() | StepStarted() | StepEnded() | SpanStarted() | SpanEnded():
+            case (
+                e.StateReplaced() | e.StateChanged() | e.StepStarted() | e.StepEnded() | e.SpanStarted() | e.SpanEnded()
+            ):
                 pass  # not part of the protocol
             case _:
                 assert_never(event)
@@ -267,7 +242,7 @@ class ReplyReader:
         if not self._options.omits_thinking:
             yield from self._add(id, text)
 
-    def _begin_call(self, event: ToolCallStarted) -> Iterable[ReplyPiece]:
+    def _begin_call(self, event: e.ToolCallStarted) -> Iterable[ReplyPiece]:
         id, name = event.call_id, event.name
         if name in self._calls:
             self.has_client_calls = True
@@ -279,7 +254,7 @@ class ReplyReader:
         block: dict[str, JsonValue] = {"type": "mcp_tool_use", "id": shown_id, "name": name, "server_name": SERVER_NAME}
         return self._begin(id, "mcp_tool_use", block | {"input": {}})
 
-    def _add_result(self, event: ToolCallReturned) -> Iterable[ReplyPiece]:
+    def _add_result(self, event: e.ToolCallReturned) -> Iterable[ReplyPiece]:
         if event.error == "unknown_tool":
             self._unknown.append(event.name)
         if not self._options.shows_server_tools or event.call_id not in self._server_calls:
@@ -340,7 +315,7 @@ class ReplyReader:
             yield BlockDelta(opened.index, "signature_delta", "signature", opened.signature)
         yield BlockStop(opened.index)
 
-    def _end_response(self, event: ModelResponseEnded) -> None:
+    def _end_response(self, event: e.ModelResponseEnded) -> None:
         self._unknown.clear()  # the model received the error and responded again
         self._reason = event.reason
         if event.usage is not None:
@@ -352,7 +327,7 @@ class ReplyReader:
         if name == "tools.shadowed" and isinstance(value, list):
             self._calls.difference_update(map(str, value))
 
-    def _finish(self, event: RunFinished) -> Iterator[ReplyPiece]:
+    def _finish(self, event: e.RunFinished) -> Iterator[ReplyPiece]:
         if event.usage is not None:  # that of the run has the model calls without a response of their own
             self.usage = add_usage(self._before, event.usage) if self._before else event.usage
         if event.outcome == "cancelled":
@@ -371,13 +346,13 @@ class ReplyReader:
         calls = self.has_client_calls and self._reason in ("stop", "tool_calls")
         yield from self._close(ReplyEnd("tool_use" if calls else REASONS[self._reason]))
 
-    def _ask(self, interrupts: Iterable[Interrupt]) -> Iterator[ReplyPiece]:
+    def _ask(self, interrupts: Iterable[e.Interrupt]) -> Iterator[ReplyPiece]:
         """The questions in words: the protocol has no form for them."""
         for one in interrupts:
             yield from self._show_text(f"question {one.id}", self._write_question(one))
             yield from self._end(f"question {one.id}")
 
-    def _write_question(self, one: Interrupt) -> str:
+    def _write_question(self, one: e.Interrupt) -> str:
         name = self._server_calls.get(one.call_id or "")
         if name is None:
             return QUESTION.format(message=one.message)
