@@ -1,6 +1,6 @@
 """Errors in Anthropic's format: `{"type": "error", "error": {"type", "message"}, "request_id"}`, with its statuses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -8,20 +8,9 @@ from typing import Any
 from starlette.responses import Response
 
 from rightseat.core import errors
-from rightseat.core.errors import (
-    BadRequest,
-    BudgetExceeded,
-    ContextTooLong,
-    GuardDenied,
-    LimitExceeded,
-    ModelBusy,
-    ModelLoading,
-    RequestTooLarge,
-    RightseatError,
-    Unauthenticated,
-)
 from rightseat.core.tracing import LOG_CONTEXT
 from rightseat.core.types import JsonValue
+from rightseat.faces._shared.error_statuses import STATUSES_BY_CODE
 from rightseat.faces._shared.responses import json_response
 from rightseat.limits.response_headers import LimitLevel
 
@@ -40,17 +29,17 @@ TYPES = {
 """By status; others below 500 are `invalid_request_error`, from 500 on `api_error`."""
 
 STATUSES = {
-    BudgetExceeded.code: 402,  # no client of this protocol retries it, unlike a 429
-    ModelBusy.code: 529,
-    ContextTooLong.code: 400,
-    GuardDenied.code: 400,
+    errors.BudgetExceeded.code: 402,  # no client of this protocol retries it, unlike a 429
+    errors.ModelBusy.code: 529,
+    errors.ContextTooLong.code: 400,
+    errors.GuardDenied.code: 400,
     "cancelled": 503,
 }
 
 NOT_RETRYABLE = {
-    Unauthenticated.code,  # Claude Code retries a wrong key for a minute otherwise
-    BudgetExceeded.code,
-    RequestTooLarge.code,
+    errors.Unauthenticated.code,  # Claude Code retries a wrong key for a minute otherwise
+    errors.BudgetExceeded.code,
+    errors.RequestTooLarge.code,
     "model_refused",
     "model_refused_key",
     "max_turns_exceeded",
@@ -75,7 +64,7 @@ NOT_SERVED = {
 """By a segment of their path."""
 
 
-class InvalidMessagesRequest(BadRequest):
+class InvalidMessagesRequest(errors.BadRequest):
     """`details` are for programs, such as an `error_code` that Anthropic's SDKs know."""
 
     def __init__(self, message: str, *, details: Mapping[str, JsonValue] | None = None, status: int = 400) -> None:
@@ -95,17 +84,17 @@ class ErrorReply:
     retry_after: int | None = None
 
     @classmethod
-    def of(cls, error: RightseatError) -> "ErrorReply":
+    def of(cls, error: errors.RightseatError) -> "ErrorReply":
         if isinstance(error, InvalidMessagesRequest):
             return cls(error.message, error.answer_status, error.code, error.details)
-        retry_after = error.retry_after if isinstance(error, LimitExceeded) else None
+        retry_after = error.retry_after if isinstance(error, errors.LimitExceeded) else None
         status = STATUSES.get(error.code, error.status)
         return cls(explain(error.code, error.message), status, error.code, retry_after=retry_after)
 
     @classmethod
     def of_run(cls, code: str, message: str) -> "ErrorReply":
         """For a run that ended with the `code` of an error."""
-        status = STATUSES.get(code) or _known.get(code, 500)
+        status = STATUSES.get(code) or STATUSES_BY_CODE.get(code, 500)
         return cls(explain(code, message), status, code)
 
     @property
@@ -122,17 +111,17 @@ class ErrorReply:
         response = json_response(self.body(), self.status, headers={**(headers or {}), **request_id_header()})
         if self.code in NOT_RETRYABLE:
             response.headers["x-should-retry"] = "false"
-        wait = LOADING_RETRY_S if self.code == ModelLoading.code else self.retry_after
-        if wait is not None and self.status != STATUSES[BudgetExceeded.code]:
+        wait = LOADING_RETRY_S if self.code == errors.ModelLoading.code else self.retry_after
+        if wait is not None and self.status != STATUSES[errors.BudgetExceeded.code]:
             response.headers["retry-after"] = str(wait)
         return response
 
 
 def explain(code: str, message: str) -> str:
-    return TOO_LONG + message if code == ContextTooLong.code else message
+    return TOO_LONG + message if code == errors.ContextTooLong.code else message
 
 
-def refuse(error: RightseatError) -> Response:
+def refuse(error: errors.RightseatError) -> Response:
     return ErrorReply.of(error).response()
 
 
@@ -167,12 +156,3 @@ def explain_path(method: str, path: str, base: str, status: int) -> str:
         if reason := NOT_SERVED.get(segment):
             return reason.format(base=base)
     return f"{shown} is not served. There are {base}/v1/messages, {base}/v1/messages/count_tokens and {base}/v1/models."
-
-
-def _all(kind: type[RightseatError]) -> Iterator[type[RightseatError]]:
-    yield kind
-    for below in kind.__subclasses__():
-        yield from _all(below)
-
-
-_known = {kind.code: kind.status for kind in _all(RightseatError) if kind.__module__ == errors.__name__}

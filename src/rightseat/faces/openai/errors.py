@@ -1,25 +1,13 @@
 """Errors in OpenAI's format, `{"error": {"message", "type", "param", "code"}}`, with matching HTTP statuses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
 from rightseat.core import errors
-from rightseat.core.errors import (
-    BadRequest,
-    BudgetExceeded,
-    ConcurrencyLimitExceeded,
-    ContextTooLong,
-    LimitExceeded,
-    ModelLoading,
-    QueueFull,
-    QueueTimeout,
-    RateLimitExceeded,
-    RequestTooLarge,
-    RightseatError,
-)
+from rightseat.faces._shared.error_statuses import STATUSES_BY_CODE
 from rightseat.faces._shared.model_names import ModelNotFound, NoModelNamed
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.sealed_reasoning import BrokenSeal
@@ -28,24 +16,24 @@ TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_e
 """By status; others below 500 are `invalid_request_error`, from 500 on `server_error`."""
 
 KINDS = {
-    ConcurrencyLimitExceeded.code: "requests",
-    QueueFull.code: "requests",
-    QueueTimeout.code: "requests",
-    RateLimitExceeded.code: "tokens",  # of a run in progress: requests are counted before it
-    BudgetExceeded.code: "insufficient_quota",
-    RequestTooLarge.code: "tokens",
+    errors.ConcurrencyLimitExceeded.code: "requests",
+    errors.QueueFull.code: "requests",
+    errors.QueueTimeout.code: "requests",
+    errors.RateLimitExceeded.code: "tokens",  # of a run in progress: requests are counted before it
+    errors.BudgetExceeded.code: "insufficient_quota",
+    errors.RequestTooLarge.code: "tokens",
 }
 """Types of codes that differ from that of their status."""
 
 CODES = {
-    ContextTooLong.code: "context_length_exceeded",
+    errors.ContextTooLong.code: "context_length_exceeded",
     "unauthenticated": "invalid_api_key",
     "guard_denied": "content_filter",
 }
 """OpenAI's own codes, which its clients look for."""
 
 STATUSES = {
-    ContextTooLong.code: 400,
+    errors.ContextTooLong.code: 400,
     "guard_denied": 400,
     "approval_required": 403,
     "answer_required": 403,
@@ -75,7 +63,7 @@ LOADING_RETRY_S = "3"
 """Seconds until a model that is being loaded may be ready. OpenAI's clients wait this long before they retry."""
 
 
-class InvalidRequest(BadRequest):
+class InvalidRequest(errors.BadRequest):
     """`param` is the path of the invalid field."""
 
     def __init__(self, message: str, param: str | None = None, code: str | None = None) -> None:
@@ -97,14 +85,14 @@ class ErrorResponse:
     """The `type`, if the code does not determine it."""
 
     @classmethod
-    def of(cls, error: RightseatError) -> "ErrorResponse":
+    def of(cls, error: errors.RightseatError) -> "ErrorResponse":
         if isinstance(error, InvalidRequest):
             return cls(error.message, error.status, error.openai_code or "invalid_request", error.param)
         if isinstance(error, NoModelNamed):
             return cls(error.message, error.status, "invalid_request", "model")
         param = "model" if isinstance(error, ModelNotFound) else "input" if isinstance(error, BrokenSeal) else None
-        retry_after = error.retry_after if isinstance(error, LimitExceeded) else None
-        kind = error.counted if isinstance(error, RateLimitExceeded) else None
+        retry_after = error.retry_after if isinstance(error, errors.LimitExceeded) else None
+        kind = error.counted if isinstance(error, errors.RateLimitExceeded) else None
         status = status_of(error.code, error.status)
         return cls(error.message, status, CODES.get(error.code, error.code), param, retry_after, kind)
 
@@ -127,14 +115,14 @@ class ErrorResponse:
         response = json_response(self.body(warnings), self.status)
         if self.status >= 500 and self.code in NOT_RETRYABLE:
             response.headers["x-should-retry"] = "false"
-        if self.code == ModelLoading.code:
+        if self.code == errors.ModelLoading.code:
             response.headers["retry-after"] = LOADING_RETRY_S
         if self.retry_after is not None:
             response.headers["retry-after"] = str(self.retry_after)
         return response
 
 
-def refuse(error: RightseatError) -> Response:
+def refuse(error: errors.RightseatError) -> Response:
     return ErrorResponse.of(error).response()
 
 
@@ -152,13 +140,4 @@ def explain_path(method: str, path: str, base: str, status: int) -> str:
 
 
 def status_of(code: str, otherwise: int = 500) -> int:
-    return STATUSES.get(code) or _known.get(code, otherwise)
-
-
-def _all(kind: type[RightseatError]) -> Iterator[type[RightseatError]]:
-    yield kind
-    for below in kind.__subclasses__():
-        yield from _all(below)
-
-
-_known = {kind.code: kind.status for kind in _all(RightseatError) if kind.__module__ == errors.__name__}
+    return STATUSES.get(code) or STATUSES_BY_CODE.get(code, otherwise)
