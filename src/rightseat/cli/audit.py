@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
-import msgspec
 
 from rightseat.app import users
 from rightseat.cli import setup
 from rightseat.cli.duration import Duration
-from rightseat.cli.table import format_table, format_time
+from rightseat.cli.table import format_time, print_rows
 from rightseat.config import Config
 from rightseat.operations.audit import KINDS, AuditLine, AuditQuery, format_audit_time
 
@@ -37,14 +36,12 @@ def command(
     config = setup.load(path)
     start = None if since is None else format_audit_time(datetime.now(UTC) - since)
     lines = asyncio.run(read(config, AuditQuery(start, user, kind, limit)))
-    if as_json:
-        for line in lines:
-            click.echo(msgspec.json.encode(line))
-    elif lines:
-        for row in format_table(HEADINGS, ([format_time(one.at), one.kind, one.user, one.text] for one in lines)):
-            click.echo(row)
-    else:
-        click.echo(f"No such line is stored in {setup.describe_store(config.threads)}.", err=True)
+    if_none = f"No such line is stored in {setup.describe_store(config.threads)}."
+    print_rows(lines, HEADINGS, list_cells, as_json, if_none)
+
+
+def list_cells(line: AuditLine) -> list[str]:
+    return [format_time(line.at), line.kind, line.user, line.text]
 
 
 async def read(config: Config, query: AuditQuery) -> Sequence[AuditLine]:

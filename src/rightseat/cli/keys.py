@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import msgspec
 from pydantic import ValidationError
 
 from rightseat.access import keys
@@ -17,7 +16,7 @@ from rightseat.access.stored_keys import format_time as store_time
 from rightseat.app import users
 from rightseat.cli import setup
 from rightseat.cli.duration import Duration
-from rightseat.cli.table import format_table, format_time
+from rightseat.cli.table import format_time, print_rows
 from rightseat.config import FILE, ApiKey, Config, append
 from rightseat.core.errors import ConfigError
 from rightseat.operations.api_keys import ApiKeyExists, ApiKeyNotChangeable, ApiKeyStore, KeySecret, StoredKey
@@ -116,14 +115,7 @@ def list_(path: Path | None, as_json: bool) -> None:
     config = setup.load(path)
     stored = [] if config.threads.type == "memory" else run_in_store(config, load)
     found = list_keys(config.access.keys, stored)
-    if as_json:
-        for one in found:
-            click.echo(msgspec.json.encode(one))
-    elif found:
-        for line in format_table(HEADINGS, map(list_cells, found)):
-            click.echo(line)
-    else:
-        click.echo("There are no keys. `rightseat keys new NAME` makes one.", err=True)
+    print_rows(found, HEADINGS, list_cells, as_json, "There are no keys. `rightseat keys new NAME` makes one.")
 
 
 @command.command()

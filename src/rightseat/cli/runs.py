@@ -10,7 +10,7 @@ import msgspec
 
 from rightseat.app import users
 from rightseat.cli import setup
-from rightseat.cli.table import format_duration, format_table, format_time
+from rightseat.cli.table import format_duration, format_table, format_time, print_rows
 from rightseat.config import Config
 from rightseat.core import events as e
 from rightseat.core.errors import ConfigError, RunNotFound
@@ -55,14 +55,8 @@ def list_(
     config = setup.load(path)
     query = RunQuery(thread=thread, agent=agent, user=user, after=after, limit=limit)
     page = asyncio.run(read_page(config, query))
-    if as_json:
-        for run in page.rows:
-            click.echo(msgspec.json.encode(run))
-    elif page.rows:
-        for line in format_table(HEADINGS, map(list_cells, page.rows)):
-            click.echo(line)
-    else:
-        click.echo(f"No run is stored in {setup.describe_store(config.threads)}.", err=True)
+    if_none = f"No run is stored in {setup.describe_store(config.threads)}."
+    print_rows(page.rows, HEADINGS, list_cells, as_json, if_none)
     if page.next is not None:
         click.echo(f"There are older runs: --after {page.next}", err=True)
 

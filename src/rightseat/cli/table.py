@@ -1,6 +1,26 @@
 """Formats rows as a table for the terminal."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import click
+import msgspec
+
+T = TypeVar("T")
+
+
+def print_rows(
+    rows: Sequence[T], headings: Sequence[str], list_cells: Callable[[T], Sequence[str]], as_json: bool, if_none: str
+) -> None:
+    """As one JSON object per line, or as a table. Without rows it prints `if_none` to stderr, but nothing as JSON."""
+    if as_json:
+        for row in rows:
+            click.echo(msgspec.json.encode(row))
+    elif rows:
+        for line in format_table(headings, map(list_cells, rows)):
+            click.echo(line)
+    else:
+        click.echo(if_none, err=True)
 
 
 def format_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from rightseat.app import users
 from rightseat.cli import setup
-from rightseat.cli.table import format_table, format_time
+from rightseat.cli.table import format_time, print_rows
 from rightseat.config import Config
 from rightseat.core.errors import ThreadNotFound
 from rightseat.operations.records import Page, ThreadQuery, ThreadRow
@@ -40,14 +40,8 @@ def list_(path: Path | None, user: str | None, agent: str | None, limit: int, af
     setup.set_up_logging()
     config = setup.load(path)
     page = asyncio.run(read_page(config, ThreadQuery(user=user, agent=agent, after=after, limit=limit)))
-    if as_json:
-        for thread in page.rows:
-            click.echo(msgspec.json.encode(thread))
-    elif page.rows:
-        for line in format_table(HEADINGS, map(list_cells, page.rows)):
-            click.echo(line)
-    else:
-        click.echo(f"No thread is stored in {setup.describe_store(config.threads)}.", err=True)
+    if_none = f"No thread is stored in {setup.describe_store(config.threads)}."
+    print_rows(page.rows, HEADINGS, list_cells, as_json, if_none)
     if page.next is not None:
         click.echo(f"There are older threads: --after {shlex.quote(page.next)}", err=True)
 
