@@ -7,16 +7,8 @@ drop fields of variables that the schema does not have, because older and newer 
 
 from typing import Any
 
+import graphql
 import msgspec
-from graphql import (
-    GraphQLError,
-    GraphQLInputObjectType,
-    GraphQLList,
-    GraphQLNonNull,
-    VariableDefinitionNode,
-    VariableNode,
-    type_from_ast,
-)
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
 from rightseat.core.types import JSON_ERRORS
@@ -51,7 +43,7 @@ def read_arguments(document: Document, variables: bytes) -> tuple[MutationArgume
     try:
         found = get_argument_values(MUTATION, document.root, values, hide_suggestions=True)
         return msgspec.convert(found, MutationArguments), values
-    except GraphQLError as error:
+    except graphql.GraphQLError as error:
         raise InvalidDocument([error]) from error
 
 
@@ -60,7 +52,7 @@ def is_plain(document: Document) -> bool:
     passed = {
         one.name.value
         for one in document.root.arguments or ()
-        if isinstance(one.value, VariableNode) and one.value.name.value == one.name.value
+        if isinstance(one.value, graphql.VariableNode) and one.value.name.value == one.name.value
     }
     defaults = [one for one in document.operation.variable_definitions or () if one.default_value]
     return passed == set(MUTATION.args) and not defaults
@@ -71,25 +63,25 @@ def read_variables(document: Document, variables: bytes) -> dict[str, Any]:
     try:
         raw = msgspec.json.decode(variables, type=dict[str, Any] | None) or {}
     except JSON_ERRORS as error:
-        raise InvalidDocument([GraphQLError(f"The variables are not a valid JSON object: {error}")]) from error
+        raise InvalidDocument([graphql.GraphQLError(f"The variables are not a valid JSON object: {error}")]) from error
     for one in document.operation.variable_definitions or ():
         drop_unknown(one, raw)
     return raw
 
 
-def drop_unknown(definition: VariableDefinitionNode, raw: dict[str, Any]) -> None:
+def drop_unknown(definition: graphql.VariableDefinitionNode, raw: dict[str, Any]) -> None:
     name = definition.variable.name.value
     if name in raw:
-        raw[name] = select_known(raw[name], type_from_ast(core_schema, definition.type))
+        raw[name] = select_known(raw[name], graphql.type_from_ast(core_schema, definition.type))
 
 
 def select_known(value: Any, type_: object) -> Any:
     """Remove the fields that the value's type does not have."""
-    if isinstance(type_, GraphQLNonNull):
+    if isinstance(type_, graphql.GraphQLNonNull):
         return select_known(value, type_.of_type)
-    if isinstance(type_, GraphQLList) and isinstance(value, list):
+    if isinstance(type_, graphql.GraphQLList) and isinstance(value, list):
         return [select_known(item, type_.of_type) for item in value]
-    if isinstance(type_, GraphQLInputObjectType) and isinstance(value, dict):
+    if isinstance(type_, graphql.GraphQLInputObjectType) and isinstance(value, dict):
         return {
             name: select_known(item, type_.fields[name].type) for name, item in value.items() if name in type_.fields
         }

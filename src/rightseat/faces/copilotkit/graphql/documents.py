@@ -8,28 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from graphql import (
-    DocumentNode,
-    ExecutableDefinitionNode,
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    GraphQLDeferDirective,
-    GraphQLError,
-    GraphQLIncludeDirective,
-    GraphQLSkipDirective,
-    GraphQLStreamDirective,
-    InlineFragmentNode,
-    NoSchemaIntrospectionCustomRule,
-    OperationDefinitionNode,
-    OperationType,
-    SelectionSetNode,
-    VariableNode,
-    get_operation_ast,
-    parse,
-    specified_rules,
-    validate,
-)
+import graphql
 from graphql.execution.values import VariableValues, get_directive_values
 
 from rightseat.faces.copilotkit.graphql.projection import Selection
@@ -51,22 +30,22 @@ MAX_CACHED_DOCUMENTS = 64
 class Document:
     """A valid document and its requested operation."""
 
-    node: DocumentNode
-    operation: OperationDefinitionNode
-    fragments: dict[str, FragmentDefinitionNode]
+    node: graphql.DocumentNode
+    operation: graphql.OperationDefinitionNode
+    fragments: dict[str, graphql.FragmentDefinitionNode]
 
     is_constant: bool  # no directive depends on a variable
     cache: list[Selection]
 
     @property
     def is_mutation(self) -> bool:
-        return self.operation.operation is OperationType.MUTATION
+        return self.operation.operation is graphql.OperationType.MUTATION
 
     @property
-    def root(self) -> FieldNode:
+    def root(self) -> graphql.FieldNode:
         """The only field of a mutation."""
         (node,) = self.operation.selection_set.selections
-        assert isinstance(node, FieldNode)  # noqa: S101  # checked by `Documents.read`
+        assert isinstance(node, graphql.FieldNode)  # noqa: S101  # checked by `Documents.read`
         return node
 
     @property
@@ -93,14 +72,14 @@ class Document:
 class InvalidDocument(Exception):
     """The document cannot be executed, for the reasons in `errors`."""
 
-    def __init__(self, errors: list[GraphQLError]) -> None:
+    def __init__(self, errors: list[graphql.GraphQLError]) -> None:
         super().__init__(errors[0].message)
         self.errors = errors
 
 
 class Documents:
     def __init__(self, *, introspection: bool = True) -> None:
-        self._rules = (*specified_rules, *(() if introspection else (NoSchemaIntrospectionCustomRule,)))
+        self._rules = (*graphql.specified_rules, *(() if introspection else (graphql.NoSchemaIntrospectionCustomRule,)))
         self._cache: OrderedDict[tuple[str, str | None], Document] = OrderedDict()
 
     def read(self, text: str, operation_name: str | None) -> Document:
@@ -122,41 +101,41 @@ class Documents:
     def _check(self, text: str, operation_name: str | None) -> Document:
         check_limits(characters=(len(text), MAX_CHARACTERS))
         try:
-            node = parse(text, max_tokens=MAX_TOKENS)
-        except GraphQLError as error:
+            node = graphql.parse(text, max_tokens=MAX_TOKENS)
+        except graphql.GraphQLError as error:
             raise InvalidDocument([error]) from error
-        fragments = {one.name.value: one for one in node.definitions if isinstance(one, FragmentDefinitionNode)}
+        fragments = {one.name.value: one for one in node.definitions if isinstance(one, graphql.FragmentDefinitionNode)}
         check_written(node)  # before validation, which takes quadratic time
         check_repeats(node, fragments)
-        if errors := validate(core_schema, node, self._rules, max_errors=10, hide_suggestions=True):
+        if errors := graphql.validate(core_schema, node, self._rules, max_errors=10, hide_suggestions=True):
             raise InvalidDocument(errors)
-        operation = get_operation_ast(node, operation_name)
+        operation = graphql.get_operation_ast(node, operation_name)
         if operation is None:
             missing = f"The document has no operation named {operation_name!r}."
             unclear = "The document does not have exactly one operation. Name one in operationName."
-            raise InvalidDocument([GraphQLError(missing if operation_name else unclear)])
+            raise InvalidDocument([graphql.GraphQLError(missing if operation_name else unclear)])
         check_size(operation.selection_set, fragments)
         selected = [node for _, node in walk_selections(operation.selection_set, fragments)]
-        if operation.operation is OperationType.MUTATION:
+        if operation.operation is graphql.OperationType.MUTATION:
             check_root(operation)
         elif any(map(is_incremental, selected)):
-            raise InvalidDocument([GraphQLError("Queries do not support @defer and @stream. Remove them.")])
+            raise InvalidDocument([graphql.GraphQLError("Queries do not support @defer and @stream. Remove them.")])
         return Document(node, operation, fragments, not any(map(depends_on_variables, selected)), [])
 
 
-def check_written(document: DocumentNode) -> None:
+def check_written(document: graphql.DocumentNode) -> None:
     """Reject documents that are larger than those of any CopilotKit client, because they cost too much."""
-    definitions = [one for one in document.definitions if isinstance(one, ExecutableDefinitionNode)]
+    definitions = [one for one in document.definitions if isinstance(one, graphql.ExecutableDefinitionNode)]
     levels = [level for one in definitions for level, _ in walk_selections(one.selection_set, {})]
     check_limits(selections=(len(levels), MAX_SELECTIONS), levels=(max(levels, default=0), MAX_DEPTH))
 
 
-def check_repeats(document: DocumentNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
+def check_repeats(document: graphql.DocumentNode, fragments: dict[str, graphql.FragmentDefinitionNode]) -> None:
     """Reject documents that select the same often: a request with 60 times the same field took 0.1 s to validate."""
     visited = 0
-    pending = [[one.selection_set] for one in document.definitions if isinstance(one, ExecutableDefinitionNode)]
+    pending = [[one.selection_set] for one in document.definitions if isinstance(one, graphql.ExecutableDefinitionNode)]
     while pending:
-        fields: defaultdict[str, list[FieldNode]] = defaultdict(list)
+        fields: defaultdict[str, list[graphql.FieldNode]] = defaultdict(list)
         for field in list_fields(pending.pop(), fragments):
             fields[(field.alias or field.name).value].append(field)
             visited += 1
@@ -168,26 +147,26 @@ def check_repeats(document: DocumentNode, fragments: dict[str, FragmentDefinitio
 
 
 def list_fields(
-    selections: list[SelectionSetNode], fragments: dict[str, FragmentDefinitionNode]
-) -> Iterator[FieldNode]:
+    selections: list[graphql.SelectionSetNode], fragments: dict[str, graphql.FragmentDefinitionNode]
+) -> Iterator[graphql.FieldNode]:
     """The fields of one object, also those of fragments, each of which counts once."""
     pending, seen = list(selections), set[str]()
     while pending:
         for node in pending.pop().selections:
-            if isinstance(node, FieldNode):
+            if isinstance(node, graphql.FieldNode):
                 yield node
-            elif isinstance(node, InlineFragmentNode):
+            elif isinstance(node, graphql.InlineFragmentNode):
                 pending.append(node.selection_set)
-            elif isinstance(node, FragmentSpreadNode) and node.name.value not in seen:
+            elif isinstance(node, graphql.FragmentSpreadNode) and node.name.value not in seen:
                 seen.add(node.name.value)
                 if (fragment := fragments.get(node.name.value)) is not None:
                     pending.append(fragment.selection_set)
 
 
-def check_size(selection: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
+def check_size(selection: graphql.SelectionSetNode, fragments: dict[str, graphql.FragmentDefinitionNode]) -> None:
     """Check the size of an operation with its fragments expanded."""
     nodes = [node for _, node in islice(walk_selections(selection, fragments), MAX_SELECTIONS + 1)]
-    aliases = sum(1 for node in nodes if isinstance(node, FieldNode) and node.alias)
+    aliases = sum(1 for node in nodes if isinstance(node, graphql.FieldNode) and node.alias)
     directives = sum(len(node.directives or ()) for node in nodes)
     check_limits(
         selections=(len(nodes), MAX_SELECTIONS), aliases=(aliases, MAX_ALIASES), directives=(directives, MAX_DIRECTIVES)
@@ -197,28 +176,30 @@ def check_size(selection: SelectionSetNode, fragments: dict[str, FragmentDefinit
 def check_limits(**limits: tuple[int, int]) -> None:
     for what, (count, most) in limits.items():
         if count > most:
-            raise InvalidDocument([GraphQLError(f"The operation is too large: {count} {what}, at most {most}.")])
+            raise InvalidDocument(
+                [graphql.GraphQLError(f"The operation is too large: {count} {what}, at most {most}.")]
+            )
 
 
-def check_root(operation: OperationDefinitionNode) -> None:
+def check_root(operation: graphql.OperationDefinitionNode) -> None:
     nodes = operation.selection_set.selections
-    if len(nodes) != 1 or not isinstance(nodes[0], FieldNode) or nodes[0].name.value.startswith("__"):
-        raise InvalidDocument([GraphQLError("A mutation must have generateCopilotResponse as its only field.")])
+    if len(nodes) != 1 or not isinstance(nodes[0], graphql.FieldNode) or nodes[0].name.value.startswith("__"):
+        raise InvalidDocument([graphql.GraphQLError("A mutation must have generateCopilotResponse as its only field.")])
     if nodes[0].directives:
-        raise InvalidDocument([GraphQLError("Send generateCopilotResponse without directives.")])
+        raise InvalidDocument([graphql.GraphQLError("Send generateCopilotResponse without directives.")])
 
 
 def check_directives(document: Document, variables: VariableValues) -> None:
     """Evaluate each directive's arguments once, because only that detects an invalid `null`."""
     try:
         for _, node in walk_selections(document.operation.selection_set, document.fragments):
-            for directive in (GraphQLSkipDirective, GraphQLIncludeDirective, *INCREMENTAL_DIRECTIVES):
+            for directive in (graphql.GraphQLSkipDirective, graphql.GraphQLIncludeDirective, *INCREMENTAL_DIRECTIVES):
                 get_directive_values(directive, node, variables)
-    except GraphQLError as error:
+    except graphql.GraphQLError as error:
         raise InvalidDocument([error]) from error
 
 
-INCREMENTAL_DIRECTIVES = (GraphQLDeferDirective, GraphQLStreamDirective)
+INCREMENTAL_DIRECTIVES = (graphql.GraphQLDeferDirective, graphql.GraphQLStreamDirective)
 
 
 def is_incremental(node: "Selected") -> bool:
@@ -229,32 +210,32 @@ def is_incremental(node: "Selected") -> bool:
 
 def depends_on_variables(node: "Selected") -> bool:
     return any(
-        isinstance(argument.value, VariableNode)
+        isinstance(argument.value, graphql.VariableNode)
         for directive in node.directives or ()
         for argument in directive.arguments or ()
     )
 
 
-Selected = FieldNode | InlineFragmentNode | FragmentSpreadNode
+Selected = graphql.FieldNode | graphql.InlineFragmentNode | graphql.FragmentSpreadNode
 
 
 def walk_selections(
-    selection: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode], level: int = 1
+    selection: graphql.SelectionSetNode, fragments: dict[str, graphql.FragmentDefinitionNode], level: int = 1
 ) -> Iterator[tuple[int, Selected]]:
     """Yield every selected node and its depth, with fragments expanded.
 
     Nodes inside introspection have depth 0: tools nest them deeply, and a validation rule limits them.
     """
     for node in selection.selections:
-        if isinstance(node, FieldNode):
+        if isinstance(node, graphql.FieldNode):
             yield level, node
             if node.selection_set:
                 below = level + 1 if level and not node.name.value.startswith("__") else 0
                 yield from walk_selections(node.selection_set, fragments, below)
-        elif isinstance(node, InlineFragmentNode):
+        elif isinstance(node, graphql.InlineFragmentNode):
             yield level, node
             yield from walk_selections(node.selection_set, fragments, level)
-        elif isinstance(node, FragmentSpreadNode):
+        elif isinstance(node, graphql.FragmentSpreadNode):
             yield level, node
             if node.name.value in fragments:
                 yield from walk_selections(fragments[node.name.value].selection_set, fragments, level)

@@ -8,20 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphql import (
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    GraphQLAbstractType,
-    GraphQLDeferDirective,
-    GraphQLIncludeDirective,
-    GraphQLObjectType,
-    GraphQLSkipDirective,
-    GraphQLStreamDirective,
-    InlineFragmentNode,
-    SelectionNode,
-    SelectionSetNode,
-)
+import graphql
 from graphql.execution.values import VariableValues, get_directive_values
 
 from rightseat.faces.copilotkit.graphql.schema import core_schema
@@ -35,7 +22,7 @@ class Pick:
 
     key: str
     name: str
-    below: list[SelectionSetNode]
+    below: list[graphql.SelectionSetNode]
     is_streamed: bool = False
     selection: "Selection | None" = None
 
@@ -66,8 +53,8 @@ class Selection:
 
     def __init__(
         self,
-        nodes: Sequence[SelectionSetNode],
-        fragments: Mapping[str, FragmentDefinitionNode],
+        nodes: Sequence[graphql.SelectionSetNode],
+        fragments: Mapping[str, graphql.FragmentDefinitionNode],
         variables: VariableValues,
     ) -> None:
         self._nodes = nodes
@@ -92,46 +79,46 @@ class Selection:
         """Return all selected fields of the value, including the deferred ones."""
         return write_all(self.on(value["__typename"]).all, value)
 
-    def _collect(self, node: SelectionSetNode, typename: str, picks: Picks, group: Group | None) -> None:
+    def _collect(self, node: graphql.SelectionSetNode, typename: str, picks: Picks, group: Group | None) -> None:
         for selected in node.selections:
             if not self._is_included(selected):
                 continue
-            if isinstance(selected, FieldNode):
+            if isinstance(selected, graphql.FieldNode):
                 self._add(selected, picks.all)
                 self._add(selected, picks.now if group is None else group.picks)
                 continue
-            if isinstance(selected, FragmentSpreadNode):
+            if isinstance(selected, graphql.FragmentSpreadNode):
                 fragment = self._fragments[selected.name.value]
                 condition, inside = fragment.type_condition.name.value, fragment.selection_set
             else:
-                assert isinstance(selected, InlineFragmentNode)  # noqa: S101  # the third of three node types
+                assert isinstance(selected, graphql.InlineFragmentNode)  # noqa: S101  # the third of three node types
                 condition = selected.type_condition.name.value if selected.type_condition else typename
                 inside = selected.selection_set
             if is_subtype(typename, condition):
                 self._collect(inside, typename, picks, self._deferred(selected, picks) or group)
 
-    def _deferred(self, node: InlineFragmentNode | FragmentSpreadNode, picks: Picks) -> Group | None:
-        values = get_directive_values(GraphQLDeferDirective, node, self._variables)
+    def _deferred(self, node: graphql.InlineFragmentNode | graphql.FragmentSpreadNode, picks: Picks) -> Group | None:
+        values = get_directive_values(graphql.GraphQLDeferDirective, node, self._variables)
         if not values or values["if"] is False:
             return None
         group = Group(values.get("label"))
         picks.later.append(group)
         return group
 
-    def _add(self, node: FieldNode, into: dict[str, Pick]) -> None:
+    def _add(self, node: graphql.FieldNode, into: dict[str, Pick]) -> None:
         key = node.alias.value if node.alias else node.name.value
         pick = into.get(key)
         if pick is None:
-            values = get_directive_values(GraphQLStreamDirective, node, self._variables)
+            values = get_directive_values(graphql.GraphQLStreamDirective, node, self._variables)
             pick = into[key] = Pick(key, node.name.value, [], bool(values and values["if"] is not False))
         if node.selection_set:
             pick.below.append(node.selection_set)
 
-    def _is_included(self, node: SelectionNode) -> bool:
+    def _is_included(self, node: graphql.SelectionNode) -> bool:
         if not node.directives:
             return True
-        skip = get_directive_values(GraphQLSkipDirective, node, self._variables)
-        include = get_directive_values(GraphQLIncludeDirective, node, self._variables)
+        skip = get_directive_values(graphql.GraphQLSkipDirective, node, self._variables)
+        include = get_directive_values(graphql.GraphQLIncludeDirective, node, self._variables)
         return not (skip and skip["if"]) and not (include and not include["if"])
 
 
@@ -153,6 +140,6 @@ def is_subtype(typename: str, condition: str) -> bool:
     if typename == condition:
         return True
     type_, abstract = core_schema.get_type(typename), core_schema.get_type(condition)
-    if not isinstance(type_, GraphQLObjectType) or not isinstance(abstract, GraphQLAbstractType):
+    if not isinstance(type_, graphql.GraphQLObjectType) or not isinstance(abstract, graphql.GraphQLAbstractType):
         return False
     return core_schema.is_sub_type(abstract, type_)
