@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from rightseat.core.errors import ConfigError
 from rightseat.egress.client import Client
+from rightseat.egress.network import make_unverified_tls
 from rightseat.egress.transport import ConnectError, TransportError
 
 Headers = Mapping[str, str]
@@ -100,7 +101,7 @@ class Handshake:
         except ConnectError as error:
             if not is_about_certificate(error):
                 raise
-            self._tls = unverified()
+            self._tls = make_unverified_tls()
             yield HandshakeFinding(
                 f"Browsers do not trust the certificate. Open {self.base}/agents.json once in the browser and "
                 "accept it there before adding the agent; otherwise every call fails without a message."
@@ -241,14 +242,6 @@ class Handshake:
                 return HandshakeResponse(response.status, response.headers, [piece async for piece in response])
         finally:
             await client.aclose()
-
-
-def unverified() -> ssl.SSLContext:
-    """For a server whose certificate was already checked."""
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def is_this_machine(host: str) -> bool:

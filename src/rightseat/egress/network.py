@@ -83,6 +83,14 @@ def make_tls(options: NetworkOptions | None) -> ssl.SSLContext:
     return context
 
 
+def make_unverified_tls() -> ssl.SSLContext:
+    """Accepts any certificate: for a check that sends nothing secret, or that has reported the certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
 def _no_password() -> str:
     """OpenSSL would ask for it at the terminal."""
     raise ValueError("the key is encrypted; store it without a password, readable by this user alone")

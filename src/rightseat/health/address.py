@@ -4,11 +4,11 @@ import errno
 import json
 import os
 import socket
-import ssl
 from collections.abc import Iterator
 
 from rightseat.config import Server
 from rightseat.egress.client import Client
+from rightseat.egress.network import make_unverified_tls
 from rightseat.egress.transport import TransportError
 from rightseat.health.context import CheckContext, RunningServer
 from rightseat.health.finding import Check, CheckOutcome, Fix, known
@@ -72,7 +72,7 @@ async def find_running_server(server: Server) -> RunningServer | None:
 
 
 async def read_version(url: str) -> str | None:
-    client = Client(url, {}, timeout=FIND_TIMEOUT_S, connect_timeout=FIND_TIMEOUT_S, tls=unverified())
+    client = Client(url, {}, timeout=FIND_TIMEOUT_S, connect_timeout=FIND_TIMEOUT_S, tls=make_unverified_tls())
     try:
         async with client.get("/health") as response:
             is_ours = "x-request-id" in response.headers  # other servers have a /health of the same form
@@ -82,11 +82,3 @@ async def read_version(url: str) -> str | None:
     finally:
         await client.aclose()
     return str(body["version"]) if is_ours and isinstance(body, dict) and body.keys() == {"status", "version"} else None
-
-
-def unverified() -> ssl.SSLContext:
-    """The certificate may be self-signed, and nothing secret is sent."""
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from rightseat.core.errors import LogTruncated
+from rightseat.core.errors import LogTruncated, RunNotFound
 from rightseat.core.events import Event, Interrupt, MessagesReplaced, RunFailed, RunFinished, RunStarted
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
@@ -18,6 +18,14 @@ async def read_entries(runtime: Runtime, run_id: str, after: str | None = None) 
         return await runtime.read(run_id, after)
     except LogTruncated as gone:
         return await read_entries(runtime, run_id, gone.resume)
+
+
+async def read_or_nothing(runtime: Runtime, run_id: str, after: str | None = None) -> Sequence[Entry]:
+    """As `read_entries`, but empty if the log expired before its thread, or was lost."""
+    try:
+        return await read_entries(runtime, run_id, after)
+    except RunNotFound:
+        return ()
 
 
 def add_missing_end(entries: Sequence[Entry], run: RunRow) -> Sequence[Entry]:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Ask, Context, Principal
-from rightseat.core.errors import RightseatError, RunNotFound, ThreadNotFound
+from rightseat.core.errors import RightseatError, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.ids import new_id
 from rightseat.core.log import Entry, Position
@@ -15,7 +15,7 @@ from rightseat.core.messages import Message, truncate_messages
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.artifact_links import files_url
-from rightseat.faces._shared.lost_log import read_entries
+from rightseat.faces._shared.lost_log import read_or_nothing
 from rightseat.faces._shared.queued_start import stream_started
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import RunResponse
@@ -102,7 +102,7 @@ class ChatOperations:
         run = find_active_run(thread)
         if thread is None or run is None:
             return Response(status_code=204)
-        entries = await self._read(run)
+        entries = await read_or_nothing(self._runtime, run.id)
         if entries and isinstance(entries[-1].event, RunFinished | RunFailed):
             return Response(status_code=204)  # it has just ended
         messages = add_new_messages(thread, entries)
@@ -127,7 +127,7 @@ class ChatOperations:
         if thread is None:
             raise ChatNotFound
         run = find_active_run(thread)
-        messages = add_new_messages(thread, await self._read(run)) if run else thread.messages
+        messages = add_new_messages(thread, await read_or_nothing(self._runtime, run.id)) if run else thread.messages
         pending = await self._runtime.pending(principal, chat)
         is_waiting = bool(thread.runs) and thread.runs[-1].outcome in ("waiting", None)
         return json_response({"id": chat, "messages": write_ui_messages(messages, pending, is_waiting=is_waiting)})
@@ -141,12 +141,6 @@ class ChatOperations:
             return None
         is_allowed = thread is None or thread.summary is None or principal.may_use(thread.summary.agent)
         return thread if is_allowed else None
-
-    async def _read(self, run: RunRow) -> Sequence[Entry]:
-        try:
-            return await read_entries(self._runtime, run.id)
-        except RunNotFound:
-            return ()
 
     def _encoder(
         self,

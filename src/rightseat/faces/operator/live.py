@@ -23,7 +23,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.connection import wait_for_disconnect
 from rightseat.faces._shared.entry_groups import split_entries
-from rightseat.faces._shared.lost_log import read_entries, restore_run
+from rightseat.faces._shared.lost_log import read_entries, read_or_nothing, restore_run
 from rightseat.faces._shared.pieces_response import split_bytes
 from rightseat.faces._shared.responses import encode
 from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, CatchUp, ClientStream, KeepAlive
@@ -252,14 +252,8 @@ class LiveStream:
         if thread is None or run not in thread.runs:
             return []  # it was deleted meanwhile
         later = thread.runs[thread.runs.index(run) + 1 :]
-        events = await restore_run(thread, run, later, self._read_or_nothing)
+        events = await restore_run(thread, run, later, lambda one: read_or_nothing(self._runtime, one.id))
         return [Entry(run.epoch, 0, event) for event in events]
-
-    async def _read_or_nothing(self, run: RunRow) -> Sequence[Entry]:
-        try:
-            return await read_entries(self._runtime, run.id)
-        except RunNotFound:
-            return ()
 
     def _writer(self, found: VisibleThread, run: RunRow) -> Callable[[Sequence[Entry]], bytes]:
         has_details = includes_agent(self._rights.read, run.agent)

@@ -11,14 +11,14 @@ from starlette.responses import Response
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.agent import Agent, ListsPlugins, is_durable
 from rightseat.core.ask import Ask, Principal, includes_agent
-from rightseat.core.errors import AgentNotFound, BadRequest, RunNotFound
+from rightseat.core.errors import AgentNotFound, BadRequest
 from rightseat.core.events import Event, RunFailed, RunStarted
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message, Part, Text, build_media, media_kind, truncate_messages
 from rightseat.core.run.spans import SpanHistory
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared import files
-from rightseat.faces._shared.lost_log import read_entries
+from rightseat.faces._shared.lost_log import read_entries, read_or_nothing
 from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response, read_number
@@ -193,10 +193,7 @@ class RunRoutes:
 
     async def _events(self, run_id: str) -> Sequence[Event]:
         """Empty if the log has expired."""
-        try:
-            return [entry.event for entry in await read_entries(self._runtime, run_id)]
-        except RunNotFound:
-            return ()
+        return [entry.event for entry in await read_or_nothing(self._runtime, run_id)]
 
 
 def list_questions(agent: Agent, principal: Principal, language: str | None) -> Sequence[str]:

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import chain, takewhile
 
 from rightseat.core.ask import Principal
-from rightseat.core.errors import BadRequest, RunNotFound
+from rightseat.core.errors import BadRequest
 from rightseat.core.events import Event, RunFailed, RunFinished, RunStarted
 from rightseat.core.log import Entry, Position, position, seq
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.compaction import compact
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.entry_groups import split_entries
-from rightseat.faces._shared.lost_log import add_missing_end, read_entries, restore_run
+from rightseat.faces._shared.lost_log import add_missing_end, read_or_nothing, restore_run
 from rightseat.wire.agui import END_SEQ, AguiEncoder
 from rightseat.wire.json_pieces import encode_pieces, join_pieces
 
@@ -74,10 +74,7 @@ class StoredEvents:
         return await restore_run(thread, run, later, self._entries, interrupts)
 
     async def _entries(self, run: RunRow, after: str | None = None) -> Sequence[Entry]:
-        try:
-            return add_missing_end(await read_entries(self._runtime, run.id, after), run)
-        except RunNotFound:
-            return ()  # its log expired before its thread, or was lost
+        return add_missing_end(await read_or_nothing(self._runtime, run.id, after), run)
 
 
 class UnknownEventId(BadRequest):

@@ -6,13 +6,13 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.errors import BadRequest, RightseatError, RunNotFound
+from rightseat.core.errors import BadRequest, RightseatError
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.compaction import compact
 from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Pending, Summary, Thread, ThreadCursor, read_cursor
 from rightseat.core.types import JsonValue
-from rightseat.faces._shared.lost_log import read_entries
+from rightseat.faces._shared.lost_log import read_or_nothing
 from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response, read_number
 from rightseat.faces.copilotkit.current.routing import OperationRequest, RouteNotFound, Routes
@@ -110,10 +110,7 @@ class ThreadOperations:
     async def _events(self, request: OperationRequest, thread: ThreadOutline) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = []
         for run in thread.runs:
-            try:
-                entries = await read_entries(self._runtime, run.id)
-            except RunNotFound:
-                continue
+            entries = await read_or_nothing(self._runtime, run.id)
             writer = self._runs.writer(request, "0.0.59", thread.id, run.client_run_id or run.id)
             for event in compact([entry.event for entry in entries]):
                 events += writer.write(event)
