@@ -10,6 +10,8 @@ export const UNKNOWN = "–";
 
 export interface Format {
   number(value: number): string;
+  /** A share of 1, in percent. */
+  share(value: number): string;
   /** Of milliseconds: `620 ms`, `1.2 s`, `41 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
   duration(milliseconds: number): string;
   /** A duration on an axis whose ticks are `step` milliseconds apart. */
@@ -34,6 +36,7 @@ export function format(language: Language): Format {
 
 function makeFormat(language: Language): Format {
   const plain = new Intl.NumberFormat(language);
+  const percent = new Intl.NumberFormat(language, { style: "percent" });
   const time = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
   const date = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
@@ -43,6 +46,7 @@ function makeFormat(language: Language): Format {
 
   return {
     number: (value) => plain.format(value),
+    share: (value) => percent.format(value),
     duration(milliseconds) {
       const ms = Math.round(milliseconds);
       if (ms < SECOND_MS) return t("unit.ms", { count: ms });

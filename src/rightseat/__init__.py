@@ -1,7 +1,8 @@
 """rightseat: one server that gives any application a copilot."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rightseat.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from rightseat.copilot import Copilot
@@ -42,10 +43,4 @@ _HOMES = {
     "tool": "rightseat.toolboxes.functions:tool",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imported when first used: the command and the tests of your tools should not wait for a web framework."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, found = _HOMES[name].partition(":")
-    return getattr(import_module(module), found)
+__getattr__ = import_lazily(__name__, _HOMES)

@@ -8,7 +8,8 @@ A part is a module with `Options` (pydantic, `extra="forbid"`, frozen) and one f
     faces                            routes(runtime, options, auth) -> APIRouter, every route protected by `auth`
 
 A face receives what its `routes` has further parameters for: `operations` (what operators see of all users),
-`own_threads` (a search of one's own threads), `metering`, `own_server`, `fingerprint`. No other face can reach them.
+`own_threads` (a search of one's own threads), `usage`, `feedback`, `own_server`, `fingerprint`. No other face can reach
+them.
 
 Optional functions:
 

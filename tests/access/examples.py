@@ -239,6 +239,8 @@ ANTHROPIC: dict[str, Example] = {
     "GET v1/models": Example("GET", "v1/models"),
     "GET v1/models/{model}": Example("GET", "v1/models/default"),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
+    "POST v1/feedback": Example("POST", "v1/feedback", VOTE, shows=True, changes=True),
+    "GET v1/feedback": Example("GET", "v1/feedback", query={"threadId": THREAD}),
 }
 
 
@@ -367,6 +369,7 @@ ROUTES = {
         ("/v1/models", "GET"),
         ("/v1/models/{model:path}", "GET"),
         ("/files/{file}", "GET"),
+        *(("/v1/feedback", method) for method in ("GET", "POST")),
     },
     "console": {("", "GET"), ("/{file:path}", "GET")},
     "copilotkit": {

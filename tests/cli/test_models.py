@@ -93,6 +93,32 @@ def serving(*arguments: str, loads: bool = True) -> Iterator[str]:
             process.communicate(timeout=60)
 
 
+def test_a_second_file_is_served_for_embeddings(model: Path) -> None:
+    with serving("--model", model.name, "--embeddings", model.name) as url, httpx2.Client(base_url=url) as client:
+        wait_until(lambda: client.post("/v1/embeddings", json={"input": "a"}).status_code == 200)
+        made = client.post("/v1/embeddings", json={"model": "default", "input": ["four", "three"]}).json()
+
+    assert [one["embedding"][0] for one in made["data"]] == [4, 5]
+    assert made["usage"]["prompt_tokens"] == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--embeddings", "small.gguf"], "--embeddings needs --model or --endpoint"),
+        (["--model", "small.gguf", "--embeddings", "none.gguf"], "There is no file none.gguf"),
+        (["--endpoint", "http://127.0.0.1:1", "--embeddings", "ftp://x"], "--embeddings: "),
+    ],
+)
+def test_an_option_for_embeddings_that_cannot_work_is_refused(
+    run: Run, model: Path, arguments: list[str], problem: str
+) -> None:
+    said = run("serve", "--port", "0", *arguments)
+
+    assert said.exit_code == 1
+    assert problem in said.output
+
+
 @pytest.mark.parametrize(
     ("sample", "spoken", "called"),
     [
@@ -251,3 +277,73 @@ def test_a_request_waits_until_the_model_is_loaded(run: Run, model: Path) -> Non
 
     assert result.exit_code == 0
     assert result.stdout == "!\n"
+
+
+PLAIN = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}<|assistant|>"
+RULES = "Be kind, and never say more than is asked.\n" * 40
+
+
+def cached_tokens(url: str, content: str) -> int:
+    messages = [{"role": "system", "content": RULES.strip()}, {"role": "user", "content": content}]
+    body = {"model": "default", "messages": messages, "prompt_cache_key": "rules"}
+    answer = httpx2.post(f"{url}/v1/chat/completions", json=body).json()
+    return int(answer["usage"]["prompt_tokens_details"]["cached_tokens"])
+
+
+@pytest.mark.parametrize("is_request", [False, True])
+def test_a_prompt_is_warmed_for_the_server(run: Run, model: Path, *, is_request: bool) -> None:
+    model.with_name("template").write_text(PLAIN)
+    request = json.dumps({"messages": [{"role": "system", "content": RULES.strip()}]})
+    model.with_name("rules.txt").write_text(request if is_request else RULES)
+
+    said = run("prompts", "warm", "rules.txt", "--model", model.name)
+    with serving("--model", model.name) as url:
+        known = cached_tokens(url, "Who are you?")
+
+    assert re.fullmatch(r"Processed \d+ tokens in \d+\.\d s and saved them as \S+\.bin\.", said.stdout.strip())
+    assert known >= len(RULES.strip())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["none.txt", "--model", "small.gguf"], "none.txt cannot be read"),
+        (["short.txt", "--model", "small.gguf"], "characters before a question"),
+        (["wrong.json", "--model", "small.gguf"], "no chat completion request"),
+        (["short.txt", "--model", "other"], "There is no model 'other'. Configured: default"),
+        (["short.txt"], "only `completion` has a prompt cache"),
+    ],
+)
+def test_a_prompt_that_cannot_be_warmed_is_refused(run: Run, model: Path, arguments: list[str], problem: str) -> None:
+    model.with_name("template").write_text(PLAIN)
+    model.with_name("short.txt").write_text("Be kind.")
+    model.with_name("wrong.json").write_text('{"prompt": "Be kind."}')
+
+    said = run("prompts", "warm", *arguments)
+
+    assert said.exit_code == 1
+    assert problem in said.output
+
+
+@pytest.mark.parametrize(
+    ("style", "template", "is_warned"),
+    [
+        ("hermes", PLAIN, True),
+        ("hermes", "", True),
+        ("hermes", HERMES, False),
+        ("forced-hermes", PLAIN, False),
+        ("generic", PLAIN, False),
+        ("auto", PLAIN, False),
+    ],
+)
+def test_check_warns_of_a_trained_style_on_a_template_without_tools(
+    run: Run, model: Path, style: str, template: str, *, is_warned: bool
+) -> None:
+    model.write_bytes(head(WHOLE | {"tokenizer.chat_template": template}))
+    given = {"type": "completion", "style": style, "backend": {"model": "small.gguf"}}
+    model.with_name("rightseat.yaml").write_text(json.dumps({"models": {"default": given}}))
+
+    checked = run("check")
+
+    assert ("errors 0, warnings 1" in checked.output) == is_warned
+    assert ("Warning: models.default: `style: hermes` is for models that were trained" in checked.output) == is_warned

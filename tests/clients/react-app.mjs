@@ -42,6 +42,7 @@ try {
   await say("What is on my plate?");
   await answered("Mira has");
   seen.afterwards = await look();
+  seen.voted = [await press("up"), await press("down")];
 
   await page.getByRole("button", { name: "Start over" }).click();
   await page.getByTestId("copilot-suggestion").first().waitFor();
@@ -52,6 +53,14 @@ try {
 seen.complaints = complaints;
 await browser.close();
 console.log(JSON.stringify(seen));
+
+/** Presses a thumb below the last answer. Returns what the server stored. */
+async function press(value) {
+  const response = page.waitForResponse((one) => one.url().endsWith("/feedback"));
+  await page.getByTestId(`copilot-thumbs-${value}-button`).last().click();
+  const { id, value: stored, messageId } = await (await response).json();
+  return { id, value: stored, messageId };
+}
 
 async function say(words) {
   await page.locator("textarea").fill(words);

@@ -105,6 +105,14 @@ def test_the_conversation_continues_after_a_reload(seen: Seen) -> None:
     assert seen["afterwards"]["answers"][-1] == "Mira has 1 open task: Test on small screens, in progress"
 
 
+def test_the_thumbs_below_an_answer_store_one_vote(seen: Seen) -> None:
+    first, second = seen["voted"]
+
+    assert (first["value"], second["value"]) == ("up", "down")
+    assert first["id"] == second["id"]
+    assert first["messageId"] == second["messageId"]
+
+
 def test_starting_over_gives_an_empty_chat_and_the_first_board(seen: Seen) -> None:
     assert seen["anew"] == seen["first"]
 

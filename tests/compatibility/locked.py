@@ -42,7 +42,11 @@ GRAPHQL = "tests/acceptance/copilotkit-graphql/package.json"
 AI_SDK = "tests/acceptance/ai-sdk/package.json"
 ASSISTANT_UI = ("@assistant-ui/react", "@assistant-ui/react-ai-sdk")
 RESPONSES_PYTHON = "tests/acceptance/responses/requirements.txt"
+AI_SDK_7 = ("ai-7", "ai-sdk-openai-4")
 RESPONSES_NODE = "tests/acceptance/responses/package.json"
+ANTHROPIC_PYTHON = "tests/acceptance/anthropic/requirements.txt"
+ANTHROPIC_NODE = "tests/acceptance/anthropic/package.json"
+CLAUDE_CODE = ("@anthropic-ai/claude-code",)
 COPILOTKIT = ("@copilotkit/react-core", "@copilotkit/react-ui")
 CLIENTS = (
     Client("CopilotKit for React, AG-UI", "copilotkit-current", CURRENT, COPILOTKIT, COPILOTKIT),
@@ -63,7 +67,20 @@ CLIENTS = (
     Client("OpenAI's SDK for Node", "responses", RESPONSES_NODE, ("openai",), ("openai",)),
     Client("OpenAI's Agents SDK", "responses", RESPONSES_PYTHON, ("openai-agents",), ("openai-agents",)),
     Client("[Codex](../how-to/codex.md)", "responses", RESPONSES_NODE, ("@openai/codex",), ("@openai/codex",)),
-    Client("Vercel AI SDK, OpenAI provider", "responses", RESPONSES_NODE, ("ai", "@ai-sdk/openai")),
+    Client("OpenAI's Agents SDK for JavaScript", "responses", RESPONSES_NODE, ("@openai/agents",), ("@openai/agents",)),
+    Client("Vercel AI SDK 6, OpenAI provider", "responses", RESPONSES_NODE, ("ai", "@ai-sdk/openai")),
+    Client("Vercel AI SDK 7, OpenAI provider", "responses", RESPONSES_NODE, AI_SDK_7, AI_SDK_7),
+    Client("[Claude Code](../how-to/claude-code.md)", "anthropic", ANTHROPIC_NODE, CLAUDE_CODE, CLAUDE_CODE),
+    Client("Anthropic's SDK for Python", "anthropic", ANTHROPIC_PYTHON, ("anthropic",), ("anthropic",)),
+    Client("Anthropic's Agent SDK", "anthropic", ANTHROPIC_PYTHON, ("claude-agent-sdk",), ("claude-agent-sdk",)),
+    Client("Anthropic's SDK for Node", "anthropic", ANTHROPIC_NODE, ("@anthropic-ai/sdk",), ("@anthropic-ai/sdk",)),
+    Client("Vercel AI SDK, Anthropic provider", "anthropic", ANTHROPIC_NODE, ("ai", "@ai-sdk/anthropic")),
+    Client(
+        "LangChain, `ChatAnthropic`",
+        "anthropic",
+        "tests/acceptance/anthropic/requirements-langchain.txt",
+        ("langchain-anthropic",),
+    ),
     Client(
         "OpenBB Workspace, by the models of openbb-ai",
         "openbb",

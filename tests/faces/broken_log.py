@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import LogUnreachable, RunNotFound
 from rightseat.core.events import TextDelta
 from rightseat.core.log import Entry, ImmediateSink, Log

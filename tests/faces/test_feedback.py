@@ -27,11 +27,12 @@ guards:
 faces:
   - {{type: copilotkit, path: /copilotkit, agent: default}}
   - {{type: openai, path: /v1}}
+  - {{type: anthropic}}
   - {{type: openbb, path: /openbb, agent: default{openbb}}}
   - {{type: ai_sdk, path: /api/chat}}
   - {{type: operator}}
-log: {{type: memory}}
-threads: {{type: memory}}
+log: {log}
+threads: {threads}
 server: {{state_dir: "{folder}"}}
 access:
   keys:
@@ -39,7 +40,12 @@ access:
     - {{name: narrow, key: key-narrow, user: alice, scopes: ["*:other"]}}
     - {{name: bob, key: key-bob, user: bob}}
 """
-PATHS = {"copilotkit": "/copilotkit/feedback", "ai_sdk": "/api/chat/feedback", "openai": "/v1/feedback"}
+PATHS = {
+    "copilotkit": "/copilotkit/feedback",
+    "ai_sdk": "/api/chat/feedback",
+    "openai": "/v1/feedback",
+    "anthropic": "/anthropic/v1/feedback",
+}
 
 
 class Clients:
@@ -60,8 +66,12 @@ class Clients:
                 )
             case "ai_sdk":
                 message = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
-                body = {"id": "c1", "messages": [message], "trigger": "submit-message"}
-                return str(events_of(await self.alice.post("/api/chat", json=body))[0]["messageId"])
+                asked = {"id": "c1", "messages": [message], "trigger": "submit-message"}
+                return str(events_of(await self.alice.post("/api/chat", json=asked))[0]["messageId"])
+            case "anthropic":
+                body: dict[str, Any] = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
+                body["max_tokens"] = 100
+                return str((await self.alice.post("/anthropic/v1/messages", json=body)).json()["id"])
             case "completion":
                 body = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
                 return str((await self.alice.post("/v1/chat/completions", json=body)).json()["id"])
@@ -87,8 +97,11 @@ def events_of(answer: httpx2.Response) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def serving(serve: Serve, folder: Path, openbb: str = "") -> AsyncIterator[Clients]:
-    built = app.build(config.parse(CONFIGURATION.format(folder=folder, openbb=openbb), environ={}))
+async def serving(
+    serve: Serve, folder: Path, openbb: str = "", *, threads: str = "{type: memory}", log: str = "{type: memory}"
+) -> AsyncIterator[Clients]:
+    written = CONFIGURATION.format(folder=folder, openbb=openbb, threads=threads, log=log)
+    built = app.build(config.parse(written, environ={}))
     async with asyncio.timeout(60), serve(built) as url:
         alice = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-alice"})
         bob = httpx2.AsyncClient(base_url=url, headers={"x-api-key": "key-bob"})

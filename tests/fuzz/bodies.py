@@ -43,6 +43,7 @@ server: {{state_dir: ".", host: 127.0.0.1}}
 faces:
   - {{type: copilotkit, agent: default, transcription: {{base_url: "{upstream}"}}}}
   - {{type: openai, transcription: {{base_url: "{upstream}"}}}}
+  - {{type: anthropic, approval_wait: 0}}
   - {{type: openbb, path: /openbb, agent: default}}
   - {{type: mcp, agents: [default]}}
   - {{type: ai_sdk}}
@@ -287,6 +288,48 @@ def openai() -> tuple[Sent, ...]:
 
 
 @cache
+def anthropic() -> tuple[Sent, ...]:
+    """Every kind of block, kept threads, sessions and calls that wait."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+    document = {"type": "document", "title": "a", "source": {"type": "text", "media_type": "text/plain", "data": "b"}}
+    found = {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": "c"}]}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "d"}, image]}
+    use = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "delete", "server_name": "s", "input": {}}
+    called = [
+        {"type": "thinking", "thinking": "I see.", "signature": "x"},
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "tool_use", "id": "t", "name": "showChart", "input": {"a": 1}},
+    ]
+    body = {
+        "model": "default",
+        "max_tokens": 50,
+        "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}, image, document, found]},
+            {"role": "assistant", "content": called},
+            {"role": "user", "content": [result, {"type": "text", "text": "Go on"}]},
+            {"role": "system", "content": "Now."},
+            {"role": "user", "content": "And?"},
+        ],
+        "tools": [{"name": "showChart", "description": "x", "input_schema": {"type": "object", "properties": {}}}],
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+        "stop_sequences": ["lo"],
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+        "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": {"type": "object"}}},
+        "metadata": {"user_id": '{"session_id": "s"}'},
+    }
+    question = {"model": "default", "max_tokens": 50, "messages": [{"role": "user", "content": "Hi"}]}
+    kept = question | {"thread": {"type": "continue", "previous_message_id": "msg_" + "0" * 32}}
+    decision = {"type": "tool_result", "tool_use_id": "mcptoolu_1", "content": "approve"}
+    said = [*question["messages"], {"role": "assistant", "content": [use]}, {"role": "user", "content": [decision]}]  # type: ignore[misc]  # JSON
+    bodies: list[Any] = [body, body | {"stream": True}, question | {"thread": {"type": "create"}}, kept]
+    bodies += [question | {"messages": said}, question | {"messages": said[:2]}]
+    beta = JSON | {"anthropic-beta": "mcp-client-2025-11-20", "x-claude-code-session-id": "s"}
+    paths = ("/anthropic/v1/messages", "/anthropic/v1/messages?beta=true", "/anthropic/v1/messages/count_tokens")
+    return tuple(("POST", path, beta, one) for path in paths for one in bodies)
+
+
+@cache
 def responses() -> tuple[Sent, ...]:
     """Stored and not, with every kind of item, and conversations."""
     lookup = {"type": "function", "name": "showChart", "parameters": {"type": "object", "properties": {}}}
@@ -423,6 +466,7 @@ TARGETS = (
     target("agui", agui, 200),
     target("openai", openai, 200),
     target("responses", responses, 200),
+    target("anthropic", anthropic, 200),
     target("openbb", openbb, 150),
     target("mcp", mcp, 150),
     target("ai-sdk", ai_sdk, 200),

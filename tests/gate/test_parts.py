@@ -11,7 +11,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 SUITES = {path.parent.name for path in (ROOT / "tests" / "acceptance").glob("*/run")}
 GATE = {"lint", "types", "tests", "serial", "build", "docs", "package", "simulations"}
-NIGHT = {"entries", "tests", "simulations", "cycles", "fuzz", "newest", "vllm"}
+NIGHT = {"entries", "tests", "simulations", "cycles", "fuzz", "newest", "vllm", "auto"}
 
 
 def test_the_workflow_of_each_change_runs_every_part_of_the_gate() -> None:

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from rightseat import app, config
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Answer, Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ConcurrencyLimitExceeded, ModelUnreachable
 from rightseat.core.events import Event, RunFailed, RunFinished

@@ -104,6 +104,39 @@ async def test_runs_that_ended_long_ago_are_dropped_and_others_stay(url: str, co
     assert await connection.fetchval("SELECT count(DISTINCT run_key) FROM log_records") == 2
 
 
+async def test_a_judged_run_is_dropped_later_than_others(url: str, connection: Any) -> None:
+    async def pass_minutes(minutes: int) -> None:
+        await connection.execute("UPDATE log_runs SET ended_at = ended_at - make_interval(mins => $1)", minutes)
+        await log._backend.clean_up([])
+
+    async with asyncio.timeout(30), built(url, retention_minutes=30) as log:
+        for run_id in ("judged", "other"):
+            await write(log, run_id)
+        await log.keep_judged("judged")
+        await log.keep_judged("gone")
+        await pass_minutes(31)
+        left = await connection.fetch("SELECT id FROM log_runs")
+        await pass_minutes(14 * 1440 - 40)
+        still = len(await log.read("judged"))
+        await pass_minutes(20)
+        with pytest.raises(RunNotFound):
+            await log.read("judged")
+
+    assert [row["id"] for row in left] == ["judged"]
+    assert still == 1
+
+
+async def test_judging_a_run_that_is_written_does_not_end_it(url: str, connection: Any) -> None:
+    async with asyncio.timeout(30), built(url) as log:
+        await log.create("r")
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "one"))
+            await log.keep_judged("r")
+            ended_at = await connection.fetchval("SELECT ended_at FROM log_runs")
+
+    assert ended_at is None
+
+
 async def test_a_run_that_is_taken_up_again_has_not_ended(url: str, connection: Any) -> None:
     async with asyncio.timeout(30), built(url) as log:
         await write(log, "r")

@@ -459,6 +459,25 @@ async def test_a_finished_run_expires_and_a_run_in_progress_does_not() -> None:
     assert again > 80_000
 
 
+async def test_a_judged_run_expires_later() -> None:
+    async with (
+        asyncio.timeout(30),
+        keys() as prefix,
+        built(REDIS, prefix=prefix) as log,
+        Redis.from_url(REDIS) as client,
+    ):
+        await log.create("r")
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "one"))
+        await log.keep_judged("r")
+        kept = await client.ttl(f"{prefix}log:r")
+        await log.keep_judged("gone")
+        missing = await client.exists(f"{prefix}log:gone")
+
+    assert 13 * 86_400 < kept <= 14 * 86_400
+    assert missing == 0
+
+
 async def test_an_expired_run_is_not_found() -> None:
     async with asyncio.timeout(30), keys() as prefix:
         options = Options(url=SecretStr(REDIS), prefix=prefix, retention_minutes=1 / 60)

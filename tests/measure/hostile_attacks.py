@@ -194,6 +194,68 @@ async def leave_streams(attacker: Attacker) -> Awaitable[None]:
     return attacker.hold(attacker.write("POST", "/v1/chat/completions", body))
 
 
+def write_messages_request(attacker: Attacker, *, headers: str = "", **more: object) -> bytes:
+    question = [{"role": "user", "content": "x"}]
+    body = {"model": "default", "max_tokens": 9, "messages": question, **more}
+    return attacker.write("POST", "/anthropic/v1/messages", body, headers=headers)
+
+
+async def send_blocks(attacker: Attacker) -> Awaitable[None]:
+    """Text and images beside each other, and results within results."""
+    texts = fill(lambda text: {"type": "text", "text": text}, containers=1)
+    use = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    results = {"type": "tool_result", "tool_use_id": "t", "content": texts[:-20]}
+    nested = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [results]},
+    ]
+    flat = [{"role": "user", "content": texts[:-5]}]
+    return attacker.flood(*(write_messages_request(attacker, messages=one) for one in (flat, nested)))
+
+
+async def send_own_tools(attacker: Attacker) -> Awaitable[None]:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^((a+)+|(b|b)*)$"}}}
+    tools = fill(lambda text: {"name": "NAME", "description": text, "input_schema": schema}, containers=4)
+    named = [json.loads(json.dumps(one).replace("NAME", f"t{number:x}")) for number, one in enumerate(tools[:-5])]
+    return attacker.flood(write_messages_request(attacker, tools=named))
+
+
+async def forge_thoughts(attacker: Attacker) -> Awaitable[None]:
+    thoughts = fill(lambda text: {"type": "thinking", "thinking": "I may.", "signature": text}, containers=1)
+    reply = {"role": "assistant", "content": [*thoughts[:-10], {"type": "text", "text": "x"}]}
+    question = {"role": "user", "content": "x"}
+    return attacker.flood(write_messages_request(attacker, messages=[question, reply, question]))
+
+
+async def rewrite_sessions(attacker: Attacker) -> Awaitable[None]:
+    """A session whose stored conversation is replaced by each request."""
+    headers = "x-claude-code-session-id: flooded\r\n"
+    requests = []
+    for word in ("a", "b"):
+        messages = fill(lambda text, word=word: {"role": "user", "content": word + text}, containers=1)[:-5]  # type: ignore[misc]  # bound in the loop
+        requests.append(write_messages_request(attacker, headers=headers, messages=messages))
+    return attacker.flood(*requests)
+
+
+async def continue_foreign_threads(attacker: Attacker) -> Awaitable[None]:
+    """Replies and calls that never were, with 15 MB beside them."""
+    messages = fill(lambda text: {"role": "user", "content": text}, containers=1)[:-5]
+    thread = {"type": "continue", "previous_message_id": "msg_" + "0" * 32}
+    use = {"type": "mcp_tool_use", "id": "mcptoolu_0", "name": "f", "server_name": "s", "input": {}}
+    decision = {"type": "tool_result", "tool_use_id": "mcptoolu_0", "content": "approve"}
+    paused = [*messages[:-5], {"role": "assistant", "content": [use]}, {"role": "user", "content": [decision]}]
+    return attacker.flood(
+        write_messages_request(attacker, messages=messages, thread=thread),
+        write_messages_request(attacker, messages=paused),
+    )
+
+
+async def leave_messages(attacker: Attacker) -> Awaitable[None]:
+    question = [{"role": "user", "content": "[[paced]]"}]
+    return attacker.hold(write_messages_request(attacker, messages=question, stream=True))
+
+
 async def refer_to_items(attacker: Attacker) -> Awaitable[None]:
     ids = []
     for _ in range(14):
@@ -285,6 +347,22 @@ ATTACKS = {
     "chat-messages": Attack("openai", "eight chats at once of 9,900 messages, 15 MB", send_chats),
     "chat-tools": Attack("openai", "eight chats at once of 1,980 tools with nested patterns, 15 MB", send_tools),
     "chat-streams": Attack("openai", "64 streams of 2,000 tokens a second, not read", leave_streams),
+    "anthropic-blocks": Attack(
+        "anthropic", "eight requests at once of 9,900 blocks, also in results, 15 MB", send_blocks
+    ),
+    "anthropic-tools": Attack(
+        "anthropic", "eight requests at once of 2,470 tools with nested patterns, 15 MB", send_own_tools
+    ),
+    "anthropic-thoughts": Attack(
+        "anthropic", "eight requests at once of 9,890 forged signatures, 15 MB", forge_thoughts
+    ),
+    "anthropic-sessions": Attack(
+        "anthropic", "eight requests at once that replace a session of 15 MB", rewrite_sessions
+    ),
+    "anthropic-foreign": Attack(
+        "anthropic", "eight requests at once for foreign threads, with 15 MB", continue_foreign_threads
+    ),
+    "anthropic-streams": Attack("anthropic", "64 streams of 2,000 tokens a second, not read", leave_messages),
     "response-references": Attack("responses", "1 kB that refers to 14 items of 1 MB, eight at once", refer_to_items),
     "response-readers": Attack("responses", "64 reads of a stored response of 8 MB, not read", read_responses),
     "conversation-readers": Attack("responses", "64 reads of a conversation of 88 MB, not read", read_conversations),

@@ -67,6 +67,9 @@ def build_requests() -> dict[str, Request]:
         "copilotkit": Request("POST", "/copilotkit/agent/default/run", run),
         "graphql": Request("POST", "/copilotkit", {"query": QUERY}),
         "openai": Request("POST", "/v1/chat/completions", {"model": "default", "messages": said}),
+        "anthropic": Request(
+            "POST", "/anthropic/v1/messages", {"model": "default", "max_tokens": 9, "messages": said[:1]}
+        ),
         "responses": Request("POST", "/v1/responses", {"model": "default", "input": "Hello"}),
         "ai_sdk": Request("POST", "/api/chat", {"id": str(uuid.uuid4()), "messages": [part]}),
         "openbb": Request("POST", "/openbb/v1/query/default", {"messages": [{"role": "human", "content": "Hello"}]}),
@@ -89,7 +92,7 @@ def configure(folder: Path, model: int) -> Path:
     keys = [{"name": key, "key": key, "user": key.split("-")[1]} for key in (ALICE, MALLORY)]
     agent = {"model": "default", "toolboxes": ["plugins"]}
     faces: list[dict[str, object]] = [
-        {"type": kind} for kind in ("copilotkit", "openai", "openbb", "operator", "usage")
+        {"type": kind} for kind in ("copilotkit", "openai", "anthropic", "openbb", "operator", "usage")
     ]
     faces += [{"type": "openbb", "path": "/openbb"}]
     faces += [{"type": "ai_sdk", "path": "/api/chat", "agent": "default"}, {"type": "mcp", "agents": ["default"]}]

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from langchain_openai import ChatOpenAI
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import ModelTimeout, ModelUnreachable, TooManyToolCalls
 from rightseat.core.events import Event, ToolCallStarted
 from rightseat.core.model import Model, NoteChunk, TextChunk

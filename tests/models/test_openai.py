@@ -29,7 +29,7 @@ from rightseat.core.messages import Call, Image, Message, Result, Text, assistan
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, ReasoningChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.core.stream.framer import frame
 from rightseat.core.tools import Tool
-from rightseat.models.openai import OpenAI, Options, build, write_parameters
+from rightseat.models.openai import OpenAI, Options, build, choose_effort, write_parameters
 from rightseat.wire.openai_chat import read_error
 from tests.models.recorded import UPSTREAM, answer, events, once, recording, refusal
 from tests.tcp import Script, Server, Visit, answers, playing
@@ -572,13 +572,28 @@ async def test_extra_fields_are_added_and_win() -> None:
     assert body["temperature"] == 1
 
 
-async def test_the_effort_of_a_client_is_sent_unless_it_is_switched_off() -> None:
+async def test_the_effort_of_a_client_is_sent_where_it_is_switched_on() -> None:
     prompts = {effort: Prompt((user("Hi"),), (), Parameters(effort=effort)) for effort in ("low", "max")}
 
-    assert (await request_for(prompts["low"]))["reasoning_effort"] == "low"
-    assert (await request_for(prompts["max"]))["reasoning_effort"] == "xhigh"  # the highest that the API has
-    assert "reasoning_effort" not in await request_for(prompts["low"], client_effort=False)
-    assert "reasoning_effort" not in await request_for(PROMPT)
+    assert (await request_for(prompts["low"], client_effort=True))["reasoning_effort"] == "low"
+    assert (await request_for(prompts["max"], client_effort=True))["reasoning_effort"] == "xhigh"  # the API's highest
+    assert "reasoning_effort" not in await request_for(prompts["low"])
+    assert "reasoning_effort" not in await request_for(PROMPT, client_effort=True)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"model": "gpt-5.5"}, "low"),
+        ({"model": "o4-mini"}, "low"),
+        ({"model": "gpt-5-chat-latest"}, None),
+        ({"model": "gpt-4o"}, None),
+        ({"model": "gpt-5.5", "client_effort": False}, None),
+        ({"model": "gpt-5.5", "base_url": "http://127.0.0.1:11434/v1"}, None),
+    ],
+)
+def test_the_effort_of_a_client_is_sent_to_reasoning_models_of_openai(more: Any, expected: str | None) -> None:
+    assert choose_effort(Options.model_validate(more), Parameters(effort="low")) == expected
 
 
 async def test_usage_is_not_asked_for_where_it_is_switched_off() -> None:

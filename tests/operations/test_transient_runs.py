@@ -3,7 +3,7 @@
 import pytest
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.tracing import NO_OBSERVER
 from rightseat.operations.records import RecordReader, RunQuery
 from rightseat.operations.transient_runs import EVENT_BYTES, MAX_EVENTS, RUN_BYTES, TransientRun, TransientRuns
@@ -97,3 +97,14 @@ def test_runs_are_selected_like_stored_ones(query: RunQuery, expected: list[str]
     start(runs, "r2", "bob")
 
     assert ids(runs, query) == expected
+
+
+def test_a_run_that_is_stored_because_it_asks_is_forgotten() -> None:
+    runs = TransientRuns()
+    asking = RunFinished("waiting", (Interrupt("i1", "approval_required", "May I?"),))
+    for id, last in (("r1", asking), ("r2", DONE)):
+        ask = Ask(messages=(), run_id=id, principal=Principal("anna"), transient=True, stores_questions=True)
+        runs.start(ask, NO_OBSERVER)
+        runs.end(id, last)
+
+    assert ids(runs) == ["r2"]

@@ -180,6 +180,9 @@ class Connected:
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.write(work, *args, **kwargs)
 
+    async def read_beside(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.write(work, *args, **kwargs)
+
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
 

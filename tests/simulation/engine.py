@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import msgspec
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Perform, Resumed
 from rightseat.core.errors import StaleWriter
 from rightseat.core.events import Event

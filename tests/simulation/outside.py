@@ -7,8 +7,8 @@ is seen as such. With an answer that broke off it goes on three times out of fou
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.messages import Result
 from rightseat.core.model import CallChunk, CannotContinue, Chunk, PartialOutput, Prompt, StopChunk, TextChunk
 from rightseat.core.tools import Invocation, Tool

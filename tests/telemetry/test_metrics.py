@@ -4,8 +4,8 @@ import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
 from rightseat import app, config
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask, Parameters
-from rightseat.core.concurrency import aclosing
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.tracing import trace_span

@@ -22,9 +22,12 @@ export type ThreadAnswer = Narrow<Api.ThreadDetails, { thread: ThreadLine; runs:
 export type FileLine = Api.FileRow;
 
 export type Tokens = Api.RunTokens;
-export type RunLine = Narrow<Api.RunLine, { outcome: RunState }>;
+/** A person's judgement of an answer. */
+export type Vote = Api.FeedbackRow["value"];
+
+export type RunLine = Narrow<Api.RunLine, { outcome: RunState; feedback: Vote | null }>;
 export type RunPage = Narrow<Api.RunPage, { runs: RunLine[] }>;
-export type RunDetails = Narrow<Api.RunDetails, { outcome: RunState }>;
+export type RunDetails = Narrow<Api.RunDetails, { outcome: RunState; feedback: Vote | null }>;
 export type RunAnswer = Api.StartedRun;
 export type SpanLine = Api.SpanLine;
 
@@ -47,6 +50,7 @@ export interface RunQuery {
   outcome?: string;
   /** `plugin.flow` */
   flow?: string;
+  feedback?: string;
   owner?: string;
   since?: string;
 }

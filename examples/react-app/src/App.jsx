@@ -1,8 +1,9 @@
 // The page: CopilotKit around it, the board in it, the chat beside it.
 import { CopilotKitProvider, CopilotSidebar } from "@copilotkit/react-core/v2";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Board } from "./Board.jsx";
 import { Copilot } from "./Copilot.jsx";
+import { thumbs } from "./feedback.js";
 import { explain } from "./problem.js";
 
 const RUNTIME = import.meta.env.VITE_RUNTIME_URL ?? "http://127.0.0.1:8000/copilotkit";
@@ -16,6 +17,8 @@ export function App() {
   const [thread, setThread] = useState(lastThread);
   const [marked, setMarked] = useState([]);
   const [problem, setProblem] = useState("");
+
+  const messageView = useMemo(() => ({ assistantMessage: thumbs(RUNTIME, setProblem) }), []);
 
   function startOver() {
     setMarked([]);
@@ -31,7 +34,7 @@ export function App() {
     >
       <Copilot onMark={setMarked} />
       <Board marked={marked} onUnmark={() => setMarked([])} onStartOver={startOver} />
-      <CopilotSidebar threadId={thread} labels={LABELS} width={420} />
+      <CopilotSidebar threadId={thread} labels={LABELS} messageView={messageView} width={420} />
       {problem && (
         <p className="problem" role="alert">
           {problem} <button onClick={() => setProblem("")}>Dismiss</button>

@@ -17,8 +17,9 @@ origins         the web pages that may call a face
 request_limits  the size of a request's head
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rightseat.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from rightseat.config.access import Access, ApiKey, Jwt
@@ -38,10 +39,4 @@ _HOMES = {
     "Principal": "rightseat.core.ask:Principal",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imported when first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, found = _HOMES[name].partition(":")
-    return getattr(import_module(module), found)
+__getattr__ = import_lazily(__name__, _HOMES)

@@ -58,9 +58,9 @@ from rightseat.core.errors import (
     TooManyAttempts,
     Unauthenticated,
 )
-from rightseat.core.reads import READS
 from rightseat.limits.read_limits import ReadLimits
 from rightseat.operations.rights import OperatorRights
+from rightseat.reads import READS
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
 RouteEndpoint = Callable[[Request], Awaitable[Response]]
@@ -374,10 +374,6 @@ class RouteAuth:
     def rights_of(self, request: HTTPConnection) -> OperatorRights:
         """The rights of a request that was authorized; all of them without an authenticator."""
         return find_authorization(request).rights
-
-    def has_named_scope(self, request: HTTPConnection, face: str) -> bool:
-        """Whether the credential has the scope `FACE:*` by that name; True without an authenticator."""
-        return find_authorization(request).names_face(face)
 
     async def open_session(self, request: HTTPConnection, response: Response) -> bool:
         """Give the response the cookie of a new session; False without an authenticator. Raises `Unauthenticated`."""

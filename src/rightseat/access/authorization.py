@@ -16,7 +16,7 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from rightseat.access.scopes import AuthenticatedUser, names_face, read_rights
+from rightseat.access.scopes import AuthenticatedUser, read_rights
 from rightseat.core.ask import Principal
 from rightseat.core.errors import Unauthenticated
 from rightseat.operations.rights import ALL_RIGHTS, OperatorRights
@@ -50,10 +50,6 @@ class Authorization:
     def rights(self) -> OperatorRights:
         """All of them where requests need no credential."""
         return ALL_RIGHTS if self.user is None else read_rights(self.user.scopes)
-
-    def names_face(self, face: str) -> bool:
-        """Whether the credential has the scope `FACE:*` by that name; True where requests need none."""
-        return self.user is None or names_face(self.user.scopes, face)
 
 
 class OpenRequests:

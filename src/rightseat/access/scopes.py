@@ -36,17 +36,14 @@ def agents(scopes: Iterable[str], face: str) -> AgentNames:
 
 
 def read_rights(scopes: Sequence[str]) -> OperatorRights:
-    """A right must be named, as `operator.watch:AGENT`; `operator.*:AGENT` names all of them.
+    """A right must be named, as `operator.watch:AGENT` or `usage:*`; `operator.*:AGENT` names all for these agents.
 
     The scope `*` includes none, so that a key of a user never becomes that of an operator.
     """
-    named = ("watch", "read", "act", "author")
-    return OperatorRights(*(_named_agents(scopes, (f"operator.{right}", "operator.*")) for right in named))
-
-
-def names_face(scopes: Iterable[str], face: str) -> bool:
-    """Whether a scope names this face for all agents. The scope `*` does not."""
-    return _named_agents(scopes, (face,)) is None
+    watch, read, act, author = (
+        _named_agents(scopes, (f"operator.{right}", "operator.*")) for right in ("watch", "read", "act", "author")
+    )
+    return OperatorRights(watch, read, act, author, usage=_named_agents(scopes, ("usage",)) is None)
 
 
 def _named_agents(scopes: Iterable[str], faces: Sequence[str]) -> AgentNames:

@@ -1,7 +1,8 @@
 """The built-in agents. The name of a module is the `type:` of an agent in the configuration."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rightseat.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from rightseat.core.agent import Agent
@@ -20,10 +21,4 @@ _HOMES = {
     "Loop": "rightseat.core.loop.agent_loop:Loop",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imported when first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, found = _HOMES[name].partition(":")
-    return getattr(import_module(module), found)
+__getattr__ = import_lazily(__name__, _HOMES)

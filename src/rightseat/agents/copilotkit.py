@@ -11,9 +11,9 @@ from typing import Any, Self
 import msgspec
 
 from rightseat.agents.event_normalizer import EventNormalizer, decoding
+from rightseat.concurrency import aclosing
 from rightseat.core.agent import Agent, AgentThread
 from rightseat.core.ask import ANYONE, Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentNotFound, AgentRefused, MaxTurnsExceeded, NotConfigured, RightseatError
 from rightseat.core.events import Event, RunFailed, RunFinished, ToolCallReturned

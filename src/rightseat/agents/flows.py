@@ -7,9 +7,9 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict
 
+from rightseat.concurrency import aclosing
 from rightseat.core.agent import Agent, PluginSummary
 from rightseat.core.ask import Ask, NamedTool, Principal
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import BadRequest
 from rightseat.core.events import Custom, Event, RunFinished

@@ -15,6 +15,7 @@ from rightseat.app.sign_in import sign_in_routes
 from rightseat.config import ConfiguredPart
 from rightseat.core.errors import ConfigError
 from rightseat.limits.read_limits import ReadLimits
+from rightseat.operations.usage import UsageReports
 
 
 def build_router(assembly: Assembly) -> APIRouter:
@@ -40,7 +41,7 @@ def build_router(assembly: Assembly) -> APIRouter:
             face,
             operations=assembly.operations,
             own_server=assembly.own_server,
-            metering=assembly.metering,
+            usage=UsageReports(assembly.metering) if assembly.metering else None,
             own_threads=assembly.own_threads,
             feedback=assembly.feedback,
             fingerprint=assembly.fingerprint,

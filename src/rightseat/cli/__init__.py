@@ -26,6 +26,7 @@ COMMAND_HELP = {
     "backup": "Write the state folder to an archive, while the server runs.",
     "plugin": "Create, import, check, test, install and run plugins.",
     "flow": "Draw the flows of a plugin.",
+    "prompts": "Process long prompts ahead, for models that rightseat starts.",
     "feedback": "Print the feedback of users, oldest first.",
 }
 

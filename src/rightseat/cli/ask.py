@@ -10,7 +10,7 @@ import click
 from rightseat.cli import setup
 from rightseat.cli.conversation import TerminalConversation, open_runtime
 from rightseat.cli.plain_text import remove_control_characters
-from rightseat.cli.prompts import is_attended, prompt_for_answer
+from rightseat.cli.terminal_answers import is_attended, prompt_for_answer
 from rightseat.config import in_memory
 from rightseat.core import events as e
 

@@ -12,7 +12,7 @@ from rightseat.cli import setup
 from rightseat.cli.ask import choose_agent, set_up_terminal_logging
 from rightseat.cli.conversation import TerminalConversation, open_runtime
 from rightseat.cli.markdown import MarkdownPrinter
-from rightseat.cli.prompts import is_attended, prompt_for_answer
+from rightseat.cli.terminal_answers import is_attended, prompt_for_answer
 from rightseat.config import Config, in_memory
 from rightseat.core.ask import Answer
 from rightseat.core.errors import ConfigError, RightseatError

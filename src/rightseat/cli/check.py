@@ -1,7 +1,8 @@
 """`rightseat check`: validates the configuration and shows what it would serve."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -13,6 +14,8 @@ from rightseat.config import Config
 from rightseat.config.schema import read_schema
 from rightseat.core.errors import ConfigError
 from rightseat.health.warnings import list_part_warnings, warnings
+
+WARNING = "warning: "
 
 
 @click.command()
@@ -30,8 +33,10 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
         return
     config = setup.load(file or path)
     app.build(config)
-    details = list(describe_parts(config))
-    problems = [*warnings(config), *list_part_warnings("toolboxes", config.toolboxes)]
+    reports = list(describe_parts(config))
+    details = [line for report in reports for line in report.lines]
+    found = [line for report in reports for line in report.warnings]
+    problems = [*warnings(config), *list_part_warnings("toolboxes", config.toolboxes), *found]
     verdict = f"errors 0, warnings {len(problems)}" if problems else "valid"
     click.echo(f"{config.path or 'No file'}: {verdict}.")
     for line in summarize(config, f"http://{config.server.host}:{config.server.port}"):
@@ -42,8 +47,16 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
         click.echo(f"Warning: {line}", err=True)
 
 
-def describe_parts(config: Config) -> Iterator[str]:
-    """The details that models and toolboxes report, below their names."""
+@dataclass(frozen=True, slots=True)
+class PartReport:
+    """What a part reports: lines below its name, and warnings."""
+
+    lines: Sequence[str]
+    warnings: Sequence[str]
+
+
+def describe_parts(config: Config) -> Iterator[PartReport]:
+    """The details that models and toolboxes report. A line that begins with `warning: ` is a warning."""
     for section, parts in (("models", config.models), ("toolboxes", config.toolboxes)):
         for name, part in parts.items():
             if explain := getattr(part.module, "explain", None):
@@ -51,10 +64,10 @@ def describe_parts(config: Config) -> Iterator[str]:
                     lines = asyncio.run(_gather(explain(part.options)))
                 except ConfigError as error:
                     raise ConfigError(f"{section}.{name}: {error.message}") from error
-                if lines:
-                    yield f"  {name}:"
-                    yield from lines
+                details = [f"    {line}" for line in lines if not line.startswith(WARNING)]
+                found = [f"{section}.{name}: {line[len(WARNING) :]}" for line in lines if line.startswith(WARNING)]
+                yield PartReport([f"  {name}:", *details] if details else [], found)
 
 
 async def _gather(lines: AsyncIterator[str]) -> list[str]:
-    return [f"    {line}" async for line in lines]
+    return [line async for line in lines]

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from rightseat import config
-from rightseat.cli.prompts import is_attended
+from rightseat.cli.terminal_answers import is_attended
 from rightseat.config.starter import PROVIDERS, Provider, create_file, write_schema, write_starter
 from rightseat.config.variables import environment
 from rightseat.core.errors import ConfigError

@@ -22,6 +22,7 @@ from rightseat.core.errors import ConfigError
 @setup.file_option
 @click.option("--model", type=click.Path(path_type=Path), help="Serve this GGUF file without a configuration.")
 @click.option("--endpoint", metavar="URL", help="Serve the model of a running llama-server, without a configuration.")
+@click.option("--embeddings", metavar="FILE|URL", help="With --model or --endpoint: the model for /v1/embeddings.")
 @click.option("--host", help="The address to listen on; overrides the configuration.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port; overrides the configuration. 0: any free.")
 @click.option("--access-log", is_flag=True, help="Log every request.")
@@ -38,6 +39,7 @@ def command(
     path: Path | None,
     model: Path | None,
     endpoint: str | None,
+    embeddings: str | None,
     host: str | None,
     port: int | None,
     access_log: bool,
@@ -52,7 +54,7 @@ def command(
     else the built-in demo model, which needs no key.
     """
     os.umask(0o077)  # files that the server writes are for its own user only
-    options = ServeOptions(file or path, model, endpoint, host, port, access_log, tls_self_signed, edit)
+    options = ServeOptions(file or path, model, endpoint, host, port, access_log, tls_self_signed, edit, embeddings)
     if reloads and workers > 1:
         raise ConfigError("Use either --reload or --workers: --reload restarts one process.")
     if reloads:

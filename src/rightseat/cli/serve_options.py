@@ -16,6 +16,7 @@ class ServeOptions:
     access_log: bool
     tls_self_signed: bool
     edit: bool = False
+    embeddings: str | None = None
     is_worker: bool = False
 
     @property

@@ -117,13 +117,17 @@ def choose_config(options: ServeOptions) -> Config:
     if model is not None and endpoint is not None:
         raise ConfigError("Use either --model or --endpoint: a file to start a llama-server with, or a running one.")
     if not options.is_without_file:
+        if options.embeddings is not None:
+            raise ConfigError("--embeddings needs --model or --endpoint. In a file, it is `embeddings` of the model.")
         return setup.load(path)
     option, key = ("--endpoint", "backend.url") if model is None else ("--model", "backend.model")
     if path is not None:
         raise ConfigError(f"Use either --config or {option}. In {path}, the option is `{key}`.")
     if Path(FILE).exists():
         click.echo(f"Ignoring ./{FILE} because of {option}.", err=True)
-    return setup.load_endpoint(endpoint or "") if model is None else setup.load_model(model)
+    if model is None:
+        return setup.load_endpoint(endpoint or "", options.embeddings)
+    return setup.load_model(model, options.embeddings)
 
 
 def allow_editing(config: Config) -> Config:

@@ -25,24 +25,41 @@ def load(path: Path | None) -> Config:
     return config.find(path)
 
 
-def load_model(file: Path) -> Config:
+def load_model(file: Path, embeddings: str | None = None) -> Config:
     """The configuration for a model file alone: one agent with that model, at the default paths."""
     if not file.is_file():
         raise ConfigError(f"There is no file {file}. --model expects a GGUF file.")
-    return parse_backend({"model": str(file.absolute())})
+    return parse_backend({"model": str(file.absolute())}, embeddings)
 
 
-def load_endpoint(url: str) -> Config:
+def load_endpoint(url: str, embeddings: str | None = None) -> Config:
     """The configuration for a running llama-server alone."""
+    check_url(url, "--endpoint")
+    return parse_backend({"url": url}, embeddings)
+
+
+def check_url(url: str, option: str) -> None:
     try:
         parse_base_url(url)
     except ValueError as error:
-        raise ConfigError(f"--endpoint: {error}.") from None
-    return parse_backend({"url": url})
+        raise ConfigError(f"{option}: {error}.") from None
 
 
-def parse_backend(backend: dict[str, str]) -> Config:
-    return config.parse(json.dumps({"models": {"default": {"type": "completion", "backend": backend}}}))
+def parse_backend(backend: dict[str, str], embeddings: str | None = None) -> Config:
+    """`embeddings` is a GGUF file, or the URL of a running llama-server."""
+    model: dict[str, object] = {"type": "completion", "backend": backend}
+    if embeddings is not None:
+        model["embeddings"] = read_embeddings(embeddings)
+    return config.parse(json.dumps({"models": {"default": model}}))
+
+
+def read_embeddings(given: str) -> dict[str, str]:
+    if "://" in given:
+        check_url(given, "--embeddings")
+        return {"url": given}
+    if not Path(given).is_file():
+        raise ConfigError(f"There is no file {given}. --embeddings expects a GGUF file, or the URL of a llama-server.")
+    return {"model": str(Path(given).absolute())}
 
 
 def describe_store(part: ConfiguredPart) -> str:

@@ -6,9 +6,9 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from rightseat.concurrency import aclosing
 from rightseat.copilot.result import AskCancelled, AskFailed, AskResult, RunSummary
 from rightseat.core.ask import Answer, Ask, Parameters, Principal
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event, RunFailed, RunFinished
 from rightseat.core.ids import new_id

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.reads import hold_read
+from rightseat.reads import hold_read
 
 PRIVATE_MEDIA_TYPE = "application/vnd.rightseat.private"
 """The type of internal data, which no client can download."""
@@ -41,7 +41,7 @@ class Artifacts(Protocol):
 
 
 class HeldArtifacts:
-    """Wraps any artifact store: reading one holds a place of its user, see `core.reads`."""
+    """Wraps any artifact store: reading one holds a place of its user, see `reads`."""
 
     def __init__(self, artifacts: Artifacts) -> None:
         self._artifacts = artifacts

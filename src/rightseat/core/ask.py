@@ -83,6 +83,8 @@ class Parameters(msgspec.Struct, frozen=True):
     frequency_penalty: float | None = None
     logprobs: int | None = None
     """How many alternative tokens to report for each chosen token; 0 reports only the chosen tokens."""
+    cache_key: str | None = None
+    """The client's name for requests that begin alike, by which a model with a prompt cache finds its entry."""
     effort: Effort | None = None
     """Models without such a setting ignore it."""
 
@@ -140,7 +142,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     `max_turns` limits the number of model calls in this run; a client that returns the results of server-side tools
     itself sets it to 1. With `final_answer_without_tools` the last model call has no tools, so that the run ends with
     text. A `transient` run cannot be resumed by a client: nothing of it is stored, and its log may discard entries once
-    they are read. With `interactive` a transient run may still raise interrupts, which the face stores itself.
+    they are read. With `interactive` a transient run may still raise interrupts, which the face stores itself. With
+    `stores_questions` one that ends with interrupts is stored then, so that they can be answered like those of others.
     A `durable` run is resumed by another process if its process dies; the agent decides this. `when_busy` is the policy
     if the thread already has a run. `supports_suggestions` means that the client shows suggested follow-up questions;
     without it, none are generated. `truncate_at` is the id of the first message of the thread that this ask removes,
@@ -171,6 +174,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     final_answer_without_tools: bool = False
     transient: bool = False
     interactive: bool = False
+    stores_questions: bool = False
     durable: bool = False
     when_busy: WhenBusy = "refuse"
     supports_suggestions: bool = False

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, TypeVar
 
-from rightseat.core.concurrency import iterate_in_context, set_context
+from rightseat.concurrency import iterate_in_context, set_context
 
 T = TypeVar("T")
 

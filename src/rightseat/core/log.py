@@ -153,6 +153,15 @@ class ListsOpenLogs(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsJudgedRuns(Protocol):
+    """A log that deletes ended runs by itself. Other logs keep a run as long as its thread."""
+
+    async def keep_judged(self, run_id: str) -> None:
+        """Keep the run for longer, because a user has judged it. An outage is logged, not raised."""
+        ...
+
+
 def seq(id: str) -> int:
     """The sequence number in an entry's id."""
     return position(id).seq

@@ -167,6 +167,15 @@ class SupervisesServer(Protocol):
 
 
 @runtime_checkable
+class CountsPrompts(Protocol):
+    """A model that can tell how many tokens a prompt has, without an answer."""
+
+    async def count_prompt(self, prompt: Prompt) -> int | None:
+        """None if its server cannot count. Raises a `ModelError` if the server fails."""
+        ...
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """A model that can also embed texts. It raises a `ModelError` if the provider fails or has no embeddings."""
 

@@ -11,31 +11,32 @@ from contextlib import suppress
 
 import msgspec
 
+from rightseat.concurrency import is_cancelled, run_to_completion
 from rightseat.core.admission import Admission, OpenAdmission
 from rightseat.core.agent import Agent, AgentGroup, AgentThread, StoresThreads, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, HeldArtifacts, StoredArtifact
-from rightseat.core.ask import Ask, Principal
-from rightseat.core.concurrency import is_cancelled
+from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.engine import Engine
-from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable
+from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable, ThreadBusy
+from rightseat.core.events import RunFinished
 from rightseat.core.faces import ServedFace
 from rightseat.core.guard import Guard
 from rightseat.core.guards.pipeline import make_guard_wrapper
 from rightseat.core.guards.texts import TextGuard
 from rightseat.core.guards.verdicts import make_denied_lookup
 from rightseat.core.hooks import Hooks
-from rightseat.core.log import Entry, ImmediateSink, Log
+from rightseat.core.log import Entry, ImmediateSink, KeepsJudgedRuns, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
 from rightseat.core.model import Model
-from rightseat.core.reads import hold_read, leave_reads
 from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.observers import RunObservers
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Pending, Summary, Thread, Threads, UserThreads, check_thread_id
+from rightseat.reads import hold_read, leave_reads
 from rightseat.shared_timers import SharedTimers
 from rightseat.turns import take_turn
 
@@ -85,7 +86,7 @@ class Runtime:
         self._threads = threads
         self._engine = engine
         self.artifacts = HeldArtifacts(artifacts) if artifacts is not None else None
-        """Reading one counts as a read of what is stored, see `core.reads`."""
+        """Reading one counts as a read of what is stored, see `reads`."""
         if not engine.supports_durable and (
             lasting := [name for name, agent in self.agents.items() if is_durable(agent)]
         ):
@@ -180,6 +181,11 @@ class Runtime:
         await hold_read()
         return await self._log.read(run_id, after)
 
+    async def keep_judged(self, run_id: str) -> None:
+        """Keep the log of a stored run for longer, because its user has judged it."""
+        if isinstance(self._log, KeepsJudgedRuns):
+            await self._log.keep_judged(run_id)
+
     async def is_running(self, run_id: str) -> bool:
         """Whether a stored run is in progress, in this process or in another one."""
         return run_id not in await self._threads.ended((run_id,))
@@ -256,6 +262,30 @@ class Runtime:
         """Pending interrupts, including those of every run that has written its last event."""
         await self._starter.settle(principal, thread_id)
         return await self._threads.pending(principal, thread_id)
+
+    async def close_questions(self, thread_id: str, principal: Principal, agent: str) -> bool:
+        """Cancel the pending interrupts of a thread without a run. False if there are none, or a run has the thread."""
+        pending = await self.pending(principal, thread_id)
+        if not pending:
+            return False
+        answers = tuple(Answer(one.interrupt.id, "cancelled") for one in pending)
+        closing = Ask(messages=(), agent=agent, thread_id=thread_id, principal=principal, answers=answers)
+        return await run_to_completion(self._close_questions(closing))
+
+    async def _close_questions(self, closing: Ask) -> bool:
+        try:
+            claim = await self._threads.claim(closing)
+        except ThreadBusy:
+            return False
+        try:
+            await self._threads.finish(closing, (), claim.state, RunFinished("cancelled"))
+        finally:
+            self._threads.release(closing.run_id, claim.epoch)
+        open_ids = {answer.interrupt_id for answer in closing.answers}
+        for one in claim.pending:
+            if one.interrupt.id in open_ids:
+                record_closed(closing.principal.id, one.agent, one.interrupt, one.call, "cancelled")
+        return len(claim.pending) > 0
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None

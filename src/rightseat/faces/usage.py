@@ -18,10 +18,10 @@ from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest, ConfigError, RightseatError
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
-from rightseat.limits.meter_context import Metering
-from rightseat.limits.report import report_limits, report_usage
-from rightseat.limits.rules import own_subjects
+from rightseat.limits.report import report_usage
 from rightseat.limits.store import UsageQuery, parse_columns
+from rightseat.operations.rights import Operator, OperatorRights
+from rightseat.operations.usage import UsageReports
 
 PARAMETERS = ("by", "since", "until")
 
@@ -32,10 +32,10 @@ class Options(BaseModel):
     """The path of the usage report. The state of the limits is at `/limits` below it."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth, metering: Metering | None = None) -> APIRouter:
-    if metering is None:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, usage: UsageReports | None = None) -> APIRouter:
+    if usage is None:
         raise ConfigError("The face 'usage' needs a server that is built from a configuration.")
-    face = UsageFace(metering, auth)
+    face = UsageFace(usage, auth)
     path = options.path.rstrip("/")
     return APIRouter(
         routes=[
@@ -46,38 +46,35 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, metering: Meteri
 
 
 class UsageFace:
-    def __init__(self, metering: Metering, auth: RouteAuth) -> None:
-        self._metering = metering
-        self._store = metering.ledger.store
+    def __init__(self, usage: UsageReports, auth: RouteAuth) -> None:
+        self._usage = usage
         self._auth = auth
 
     async def show_usage(self, request: Request, principal: Principal) -> Response:
         try:
-            query = read_query(request.query_params, self._user_of(request, principal))
-            rows = await self._store.usage(query)
+            query = read_query(request.query_params)
+            rows = await self._usage.sum(self._operator_of(request, principal), query)
         except RightseatError as error:
             return refuse(error)
-        return json_response(report_usage(query, rows, self._metering.prices.currency))
+        return json_response(report_usage(query, rows, self._usage.currency))
 
     async def show_limits(self, request: Request, principal: Principal) -> Response:
         try:
-            user = self._user_of(request, principal)
-            now, rows = await self._store.counters()
+            counters = await self._usage.list_counters(self._operator_of(request, principal))
         except RightseatError as error:
             return refuse(error)
-        own = own_subjects(user) if user is not None else None
-        return json_response(report_limits(self._metering.limits, now, rows, self._store.zone, own))
+        return json_response({"limits": counters})
 
-    def _user_of(self, request: Request, principal: Principal) -> str | None:
-        """The user whose rows a request may see; None for all users."""
-        return None if self._auth.has_named_scope(request, "usage") else principal.id
+    def _operator_of(self, request: Request, principal: Principal) -> Operator:
+        """Rights of the face `operator` count there only."""
+        return Operator(principal, OperatorRights(usage=self._auth.rights_of(request).usage))
 
 
 def refuse(error: RightseatError) -> Response:
     return json_response({"error": error.code, "message": error.message}, error.status)
 
 
-def read_query(parameters: Mapping[str, str], user: str | None = None) -> UsageQuery:
+def read_query(parameters: Mapping[str, str]) -> UsageQuery:
     """Raises `BadRequest`."""
     if unknown := sorted(set(parameters) - set(PARAMETERS)):
         raise BadRequest(f"Unknown parameter {unknown[0]!r}. Known are: {', '.join(PARAMETERS)}.")
@@ -85,7 +82,7 @@ def read_query(parameters: Mapping[str, str], user: str | None = None) -> UsageQ
         columns = parse_columns(parameters.get("by", "user"))
     except ValueError as error:
         raise BadRequest(f"`by` cannot be {parameters['by']!r}: {error}.") from None
-    return UsageQuery(columns, read_day(parameters, "since"), read_day(parameters, "until"), user)
+    return UsageQuery(columns, read_day(parameters, "since"), read_day(parameters, "until"))
 
 
 def read_day(parameters: Mapping[str, str], name: str) -> date | None:

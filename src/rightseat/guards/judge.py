@@ -11,8 +11,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask, Parameters, Topics
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import GuardDenied, GuardFailed
 from rightseat.core.guard import BaseGuard, Guard, TextFilter, question_text
 from rightseat.core.messages import system, user

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 from email.utils import parsedate_to_datetime
 from functools import partial
 
+from rightseat.concurrency import aclosing
 from rightseat.config import Config
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError
 from rightseat.egress.client import Client
 from rightseat.egress.network import NetworkOptions

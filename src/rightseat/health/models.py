@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlsplit
 
+from rightseat.concurrency import aclosing
 from rightseat.config import ConfiguredPart, written_value
 from rightseat.core import errors
-from rightseat.core.concurrency import aclosing
 from rightseat.core.messages import user
 from rightseat.core.model import CallChunk, Model, NoteChunk, Prompt, ReasoningChunk, SupportsReadiness, TextChunk
 from rightseat.core.tools import Tool

@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager, contextmanager
 
 import msgspec
 
+from rightseat.concurrency import run_to_completion
 from rightseat.core.ask import ANYONE, Ask, Principal
 from rightseat.core.caller import CALLER
-from rightseat.core.concurrency import run_to_completion
 from rightseat.core.errors import ConcurrencyLimitExceeded
 from rightseat.core.model import Model
 from rightseat.limits.meter import METER, RunMeter

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import msgspec
 
+from rightseat.concurrency import aclosing, set_context
 from rightseat.core.ask import Ask
 from rightseat.core.call_labels import LABELS, CallLabels
 from rightseat.core.caller import Downgrade
-from rightseat.core.concurrency import aclosing, set_context
 from rightseat.core.errors import LimitExceeded, ModelError, RequestTooLarge, StoreUnreachable
 from rightseat.core.ids import new_id
 from rightseat.core.model import (

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Self
 
+from rightseat.concurrency import iterate_in_context
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.call_labels import LABELS
 from rightseat.core.caller import CALLER
-from rightseat.core.concurrency import iterate_in_context
 from rightseat.core.model import MODEL_KEY, CannotContinue, Chunk, Model, PartialOutput, Prompt, Vectors
 from rightseat.limits.estimate import estimate_tokens
 from rightseat.limits.kinds import UsageCounts
@@ -28,7 +28,7 @@ SERVER = "server"
 COUNTED_METHODS = {"continue_stream": "_continue_stream", "embed": "_embed"}
 """Methods of optional protocols that call the provider, each with the method here that counts it. They are not methods
 of the wrapper, which would then support protocols that its model does not."""
-UNCOUNTED_METHODS = frozenset({"wait_until_ready", "find_crash_loop"})
+UNCOUNTED_METHODS = frozenset({"wait_until_ready", "find_crash_loop", "count_prompt"})
 """Those that do not. A test finds a method of a new protocol that is in neither."""
 
 

@@ -9,8 +9,8 @@ import asyncio
 
 from rightseat.core.ask import ANYONE
 from rightseat.core.errors import ConcurrencyLimitExceeded
-from rightseat.core.reads import READS
 from rightseat.limits.body_pace import BodyPace, TooManyBodies, TooManyLargeRequests
+from rightseat.reads import READS
 from rightseat.turns import take_turn
 
 MAX_CONCURRENT_READS_PER_USER = 4

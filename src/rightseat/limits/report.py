@@ -32,16 +32,10 @@ def describe_counts(counts: UsageCounts) -> dict[str, JsonValue]:
     return {name: getattr(counts, name) for name in COUNT_NAMES} | {"cost": counts.cost / NANO}
 
 
-def report_limits(
-    limits: Limits, now: float, rows: Sequence[CounterRow], zone: str, own: Subjects | None = None
-) -> dict[str, JsonValue]:
-    """The counters of configured limits; with `own` only those of these subjects."""
-    return {"limits": [*describe_counters(limits, now, rows, zone, own)]}
-
-
 def describe_counters(
     limits: Limits, now: float, rows: Sequence[CounterRow], zone: str, own: Subjects | None
 ) -> Iterator[dict[str, JsonValue]]:
+    """Those of configured limits; with `own` only those of these subjects."""
     kinds = {limit.name: limit.subject for limit in limits.limits}
     for row in rows:
         rule = limits.find_rule(row.key)

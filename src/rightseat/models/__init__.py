@@ -1,7 +1,8 @@
 """Adapters of language models. A module's name is the `type:` of a model in the configuration."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rightseat.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from rightseat.core.model import CallChunk, Model, Prompt, ReasoningChunk, StopChunk, TextChunk, UsageChunk
@@ -68,10 +69,4 @@ EXAMPLES = {name: f"{{type: openai, {options}}}" for name, options in _OPENAI_SE
 }
 """Models of providers whose name is not a type, as a configuration writes them. `parts.find` shows them."""
 
-
-def __getattr__(name: str) -> object:
-    """Imported when first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, found = _HOMES[name].partition(":")
-    return getattr(import_module(module), found)
+__getattr__ = import_lazily(__name__, _HOMES)

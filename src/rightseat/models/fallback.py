@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import ModelBusy, ModelError, ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.model import Chunk, Model, NoteChunk, Prompt
 from rightseat.models.circuit import CircuitBreaker

@@ -5,6 +5,7 @@ It does not use the official SDK, which costs more per request than everything e
 tests compare it with that SDK.
 """
 
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, Literal, Self
@@ -15,10 +16,8 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.ask import Parameters
-from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import Chunk, Model, NoteChunk, Prompt, Vectors
 from rightseat.core.tools import Tool
-from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.egress.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
@@ -34,6 +33,7 @@ from rightseat.models.upstream import (
     warn_of_no_key,
 )
 from rightseat.wire.openai_chat import ChatCompletionDecoder, write_format, write_message, write_tool, write_tool_choice
+from rightseat.wire.openai_embeddings import read_vectors
 from rightseat.wire.openai_responses import (
     ResponseEventDecoder,
     write_input,
@@ -45,6 +45,7 @@ from rightseat.wire.openai_strict import allows_strict
 
 OPENAI = "https://api.openai.com/v1"
 MAX_VECTOR_BYTES = 2**18  # of one vector, as JSON: 8,192 numbers of 32 characters
+REASONING_MODELS = re.compile(r"o\d|gpt-([5-9]|\d\d)")
 OPENAI_HOSTS = (".api.openai.com", ".openai.azure.com")
 
 
@@ -76,9 +77,10 @@ class Options(NetworkOptions):
     strict: bool = True
     """Send `strict: true` with tools whose schema follows OpenAI's rules for it, so that the server enforces it. A
     client's own `strict` takes precedence. Switch it off for a server that rejects the field."""
-    client_effort: bool = True
-    """Pass on the effort that a client asks for, as `reasoning_effort` or `reasoning.effort`. Switch it off for a model
-    that rejects the field."""
+    client_effort: bool | None = None
+    """Pass on the effort that a client asks for, as `reasoning_effort` or `reasoning.effort`. Unset: only to OpenAI's
+    own reasoning models, by their names. Claude Code asks every model for one, and models without such a setting
+    reject the field."""
     include_usage: bool = True
     """Request token counts (`stream_options.include_usage`). Switch it off for a server that rejects the field."""
     timeout: float = Field(default=SILENCE_SECONDS, gt=0)
@@ -143,31 +145,6 @@ class OpenAI:
             body["dimensions"] = dimensions
         max_bytes = min(MAX_BODY_BYTES, MAX_VECTOR_BYTES * (1 + len(texts)))
         return read_vectors(await self._upstream.post("/embeddings", _encode(body), max_bytes), len(texts))
-
-
-class _Embedding(msgspec.Struct):
-    index: int
-    embedding: list[float]
-
-
-class _Usage(msgspec.Struct, frozen=True):
-    prompt_tokens: int = 0
-
-
-class _EmbeddingResponse(msgspec.Struct):
-    data: list[_Embedding]
-    usage: _Usage = _Usage()
-
-
-def read_vectors(body: bytes, count: int) -> Vectors:
-    try:
-        response = msgspec.json.decode(body, type=_EmbeddingResponse)
-    except JSON_ERRORS as error:
-        raise ModelUnreachable(f"The model provider returned something other than vectors: {error}") from error
-    vectors = {one.index: one.embedding for one in response.data}
-    if sorted(vectors) != list(range(count)):
-        raise ModelUnreachable(f"The model provider returned {len(vectors)} vectors for {count} texts.")
-    return Vectors([vectors[index] for index in range(count)], response.usage.prompt_tokens)
 
 
 _encode = msgspec.json.Encoder().encode
@@ -236,9 +213,18 @@ def list_unsent(parameters: Parameters) -> Iterator[str]:
 
 
 def choose_effort(options: Options, parameters: Parameters) -> str | None:
-    if not options.client_effort:
+    if parameters.effort is None or options.client_effort is False:
+        return None
+    if options.client_effort is None and not is_reasoning_model(options.base_url, options.model):
         return None
     return "xhigh" if parameters.effort == "max" else parameters.effort
+
+
+@cache
+def is_reasoning_model(base_url: str, model: str) -> bool:
+    """Whether it is known to be a reasoning model of OpenAI."""
+    host = f".{urlsplit(base_url).hostname}"
+    return host.endswith(OPENAI_HOSTS) and REASONING_MODELS.match(model) is not None and "chat" not in model
 
 
 def is_strict(options: Options, tool: Tool) -> bool | None:

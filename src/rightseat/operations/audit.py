@@ -14,8 +14,8 @@ from typing import Literal, Protocol, Self, get_args
 
 import msgspec
 
+from rightseat.concurrency import is_cancelled, run_to_completion
 from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
-from rightseat.core.concurrency import is_cancelled, run_to_completion
 from rightseat.core.tracing import LOG_CONTEXT
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from contextvars import Context
 
-from rightseat.core.concurrency import is_cancelled
+from rightseat.concurrency import is_cancelled
 from rightseat.core.errors import RightseatError
 from rightseat.operations.records import Records, RunQuery
 

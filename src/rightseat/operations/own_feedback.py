@@ -3,7 +3,6 @@
 import msgspec
 
 from rightseat.core.ask import Principal
-from rightseat.core.reads import hold_read
 from rightseat.core.runtime import Runtime
 from rightseat.operations.feedback import (
     MAX_ID_CHARS,
@@ -19,6 +18,7 @@ from rightseat.operations.feedback import (
 )
 from rightseat.operations.records import Page, RecordReader
 from rightseat.operations.transient_runs import TransientRun, TransientRuns
+from rightseat.reads import hold_read
 
 MAX_ROWS = 200
 
@@ -75,7 +75,10 @@ class OwnFeedback:
             return self._remember(answer, None)
         texts = [text for text in (checked.comment, *checked.tags) if text]
         await self._runtime.text_guard.check_input(texts, answer.agent or "", principal)
-        return self._remember(answer, await self._store.give(self._add_model(answer), checked, through))
+        row = await self._store.give(self._add_model(answer), checked, through)
+        if answer.run is not None and answer.thread is not None:
+            await self._runtime.keep_judged(answer.run)
+        return self._remember(answer, row)
 
     def _add_model(self, answer: JudgedAnswer) -> JudgedAnswer:
         """The store knows the models of stored runs, and the list for operators those of the last transient ones."""

@@ -22,20 +22,27 @@ class OperatorRights:
     """What a credential allows with the data of other users, each for these agents.
 
     `watch` shows runs without any text, `read` adds the text, `act` allows to answer questions and to stop runs, and
-    `author` to change plugins.
+    `author` to change plugins. `usage` shows what all users used.
     """
 
     watch: AgentNames = ()
     read: AgentNames = ()
     act: AgentNames = ()
     author: AgentNames = ()
+    usage: bool = False
 
     @property
     def is_empty(self) -> bool:
-        return self == OperatorRights()
+        """`usage` alone is a right at the face of that name."""
+        return self == OperatorRights(usage=self.usage)
+
+    @property
+    def includes_usage(self) -> bool:
+        """What all users used. The right to watch all agents shows it, too."""
+        return self.usage or self.watch is None
 
 
-ALL_RIGHTS = OperatorRights(None, None, None, None)
+ALL_RIGHTS = OperatorRights(None, None, None, None, usage=True)
 """Without keys there is one user, who sees everything anyway."""
 
 

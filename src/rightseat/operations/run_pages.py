@@ -5,9 +5,9 @@ from typing import NamedTuple, Self
 import msgspec
 
 from rightseat.core.errors import BadRequest
-from rightseat.core.reads import hold_read
 from rightseat.operations.records import Page, Records, RunQuery, RunRecord
 from rightseat.operations.transient_runs import TransientRuns
+from rightseat.reads import hold_read
 
 SEPARATOR = "~"
 END = "-"  # as the cursor of the store: it has no more rows

@@ -13,7 +13,6 @@ import msgspec
 
 from rightseat.core.ask import Principal, includes_agent
 from rightseat.core.errors import RightseatError, ThreadNotFound
-from rightseat.core.reads import hold_read
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending
 from rightseat.limits.prices import Prices
@@ -48,6 +47,7 @@ from rightseat.operations.tally import RecentTallies, Tally
 from rightseat.operations.transient_runs import TransientRun, TransientRuns
 from rightseat.operations.visible_threads import VisibleThread, VisibleThreads
 from rightseat.operations.workbench import PluginWorkbench
+from rightseat.reads import hold_read
 
 PAGE_RUNS = 200
 

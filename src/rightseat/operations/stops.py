@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
+from rightseat.concurrency import is_cancelled
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Engine, Perform, Resumed
 from rightseat.core.errors import StorageFull, StoreUnreachable
 

@@ -26,13 +26,15 @@ QUESTION_BYTES = 200  # of the id of an interrupt, and its place in a dict
 
 @dataclass(slots=True, eq=False)
 class TransientRun:
-    """`record` has no outcome while the run is in progress. It is the sink of its recorder.
+    """`record` has no outcome while the run is in progress. It is the sink of its recorder. With `stores_questions` the
+    run is stored, and forgotten here, once it has asked some.
 
     Its questions are stored by its face: `record.is_waiting` is unknown once it has asked some, until one is answered.
     """
 
     record: RunRecord
     recorder: SpanRecorder
+    stores_questions: bool = False
     events: list[SpanStarted | SpanEnded] = field(default_factory=list)
     questions: Sequence[str] = ()
     size_bytes: int = RUN_BYTES
@@ -63,7 +65,8 @@ class TransientRuns:
 
     def start(self, ask: Ask, observer: Observer) -> TransientRun:
         """Its `recorder` observes the run and passes its spans on to `observer`."""
-        run = TransientRun(begin_record(ask, format_now(), self._take_question_time(ask)), SpanRecorder(observer))
+        record = begin_record(ask, format_now(), self._take_question_time(ask))
+        run = TransientRun(record, SpanRecorder(observer), ask.stores_questions)
         run.recorder.attach(run)
         self._runs[ask.run_id] = run
         return run
@@ -72,6 +75,9 @@ class TransientRuns:
         """Without a last event the run was cut off."""
         run = self._runs[run_id]
         run.end(last)
+        if run.stores_questions and run.questions:
+            del self._runs[run_id]
+            return
         self._asking.update(dict.fromkeys(run.questions, run))
         self._size_bytes += run.size_bytes
         self._forget()

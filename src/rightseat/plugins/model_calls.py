@@ -10,9 +10,9 @@ from typing import Protocol
 
 import msgspec
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Parameters
 from rightseat.core.call_labels import label_calls
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError
 from rightseat.core.events import Usage
 from rightseat.core.messages import Message, system, user

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Principal
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.core.model import Model

@@ -1,7 +1,8 @@
 """Where tools come from."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rightseat.lazy_names import import_lazily
 
 if TYPE_CHECKING:
     from rightseat.core.tools import Approval, Tool, Toolbox
@@ -21,10 +22,4 @@ _HOMES = {
     "Toolbox": "rightseat.core.tools:Toolbox",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Imported when first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, found = _HOMES[name].partition(":")
-    return getattr(import_module(module), found)
+__getattr__ = import_lazily(__name__, _HOMES)

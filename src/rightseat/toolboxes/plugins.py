@@ -18,10 +18,10 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from rightseat.concurrency import aclosing
 from rightseat.config.variables import environment
 from rightseat.core.agent import PluginSummary
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Custom, Event, RunFinished, TextDelta, TextEnded, TextStarted, ToolCallReturned

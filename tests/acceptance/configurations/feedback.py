@@ -36,6 +36,7 @@ def faces() -> list[dict[str, Any]]:
         {"type": "openbb", "path": "/openbb"},
         {"type": "ai_sdk", "path": "/api/chat"},
         {"type": "openai", "path": "/v1"},
+        {"type": "anthropic", "path": "/anthropic"},
         {"type": "operator", "path": "/operator"},
     ]
 

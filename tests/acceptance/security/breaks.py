@@ -238,6 +238,46 @@ BREAKS = {
         ("watcher-sees-no-words",),
         "console",
     ),
+    "votes-pile-up": Break(
+        "a vote is a row of its own instead of replacing the one on the same answer",
+        "stores/feedback.py",
+        '"answer_key": answer.key,',
+        '"answer_key": new_id("answer"),',
+        ("feedback-copilotkit", "feedback-openbb", "feedback-at-once", "feedback-flood"),
+        suite="feedback",
+    ),
+    "votes-on-any-answer": Break(
+        "users judge the answers of others",
+        "stores/feedback.py",
+        "by_run = ANSWERS.where(runs.c.id == id, runs.c.owner == owner)",
+        "by_run = ANSWERS.where(runs.c.id == id)",
+        ("feedback-other-user",),
+        suite="feedback",
+    ),
+    "comments-without-bound": Break(
+        "a comment may have any length",
+        "operations/feedback.py",
+        "if comment and len(comment) > MAX_COMMENT_CHARS:",
+        "if False:",
+        ("feedback-hostile", "feedback-huge"),
+        suite="feedback",
+    ),
+    "tags-without-bound": Break(
+        "a vote may have any number of tags",
+        "operations/feedback.py",
+        "if len(judgement.tags) > MAX_TAGS:",
+        "if False:",
+        ("feedback-hostile",),
+        suite="feedback",
+    ),
+    "watchers-read-comments": Break(
+        "comments are listed without the right to read",
+        "operations/service.py",
+        "reader = make_reader(operator, query.owner, query.agent, is_search=True)",
+        "reader = make_reader(operator, query.owner, query.agent)",
+        ("feedback-counts",),
+        suite="feedback",
+    ),
 }
 
 

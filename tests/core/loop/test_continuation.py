@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import PartialResponse, Steps
 from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import (

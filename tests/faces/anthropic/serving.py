@@ -9,6 +9,7 @@ import anthropic
 import httpx2
 from anthropic.types import Message as SDKMessage
 from anthropic.types import RawMessageStreamEvent
+from anthropic.types.beta import BetaMessage
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
@@ -58,7 +59,8 @@ async def create(url: str, words: Any = "Hi", *, headers: Mapping[str, str] = {}
     """A whole message, of the form that the SDK knows."""
     response = await send(url, body=asks(words, **more), headers=headers)
     assert response.status_code == 200, response.text
-    SDKMessage.model_validate(message := response.json())
+    known = BetaMessage if "anthropic-beta" in headers else SDKMessage
+    known.model_validate(message := response.json())
     return dict(message)
 
 

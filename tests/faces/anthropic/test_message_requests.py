@@ -9,6 +9,7 @@ from rightseat.config import Access
 from rightseat.core.errors import ConfigError
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Call, Image, Message, Result, Text
+from rightseat.core.model import Prompt
 from rightseat.testing import ScriptedModel, says
 from tests.conftest import Serve
 from tests.faces.anthropic.serving import LOOKUP, app, asks, create, sdk, send
@@ -171,6 +172,22 @@ async def test_tokens_are_counted_without_a_model(serve: Serve) -> None:
     assert few.input_tokens == 13
     assert 600 < more.input_tokens < 900
     assert model.prompts == []
+
+
+async def test_a_model_that_can_count_does_so(serve: Serve) -> None:
+    class Counting(ScriptedModel):
+        async def count_prompt(self, prompt: Prompt) -> int | None:
+            return None if prompt.messages[0].text == "Unknown" else 100 * len(prompt.messages) + len(prompt.tools)
+
+    counting = Counting([says("Yes")])
+    counted: list[int] = []
+    async with serve(app(runtime(counting, agents=Loop(counting)))) as url, sdk(url) as client:
+        for model, words in (("bare", "Hi"), ("bare", "Unknown"), ("agents", "Hi")):
+            found = await client.messages.count_tokens(model=model, tools=[LOOKUP], messages=asks(words)["messages"])
+            counted.append(found.input_tokens)
+
+    assert counted[0] == 101
+    assert 20 < counted[2] < counted[1] < 100  # estimates
 
 
 async def test_a_wrong_key_is_not_retried(serve: Serve) -> None:

@@ -243,6 +243,12 @@ async def test_the_sdk_shows_why_a_path_is_not_served(serve: Serve) -> None:
     [
         ("/v1", 404, "/v1 is the base URL of an OpenAI-compatible API, for clients such as OpenAI(base_url=…)."),
         ("/v1/chat/completions", 405, "/v1/chat/completions does not support GET."),
+        (
+            "/v1/responses",
+            405,
+            "/v1/responses does not support GET. Responses are created by POST, and streamed with `stream: true`. "
+            "There is no WebSocket.",
+        ),
     ],
 )
 async def test_a_get_that_is_not_served_is_answered_in_the_same_form(
@@ -252,3 +258,15 @@ async def test_a_get_that_is_not_served_is_answered_in_the_same_form(
         answer = await client.get(path)
 
     assert (answer.status_code, answer.json()["error"]["message"]) == (status, message)
+
+
+async def test_what_the_responses_api_of_openai_has_beside_is_refused_by_name(serve: Serve) -> None:
+    async with serve(app(runtime())) as url, sdk(url) as client:
+        with pytest.raises(openai.APIStatusError) as compacted:
+            await client.responses.compact(model="default", input="Hello")
+        with pytest.raises(openai.APIStatusError) as counted:
+            await client.responses.input_tokens.count(model="default", input="Hello")
+
+    assert "Compaction of a conversation is not served." in compacted.value.message
+    assert "`usage` of a response has their number." in counted.value.message
+    assert (compacted.value.status_code, counted.value.status_code) == (405, 405)

@@ -263,6 +263,15 @@ async def test_what_is_left_out_and_changes_nothing_is_not_worth_a_word(serve: S
     assert "warnings" not in answer.json()
 
 
+async def test_the_cache_key_reaches_the_model(serve: Serve) -> None:
+    model = ScriptedModel([says("Hi."), says("Hi.")])
+    async with serve(app(runtime(models={"bare": model}))) as url:
+        await post(url, prompt_cache_key="k")
+        await post(url, "/responses", model="bare", input="Hi", prompt_cache_key="r")
+
+    assert [prompt.parameters.cache_key for prompt in model.prompts] == ["k", "r"]
+
+
 async def test_headers_that_are_passed_on_reach_the_hooks(serve: Serve) -> None:
     here = runtime()
     seen: list[dict[str, str]] = []

@@ -177,7 +177,8 @@ async def test_omissions_are_reported_before_the_response() -> None:
 
 def test_the_effort_of_a_client_replaces_the_configured_one() -> None:
     assert request(with_parameters(effort="max"), effort="low")["output_config"] == {"effort": "max"}
-    assert request(with_parameters(effort="minimal"))["output_config"] == {"effort": "low"}
+    assert request(with_parameters(effort="minimal"), client_effort=True)["output_config"] == {"effort": "low"}
+    assert "output_config" not in request(with_parameters(effort="high"))
     refused = request(with_parameters(effort="max"), effort="low", client_effort=False)
     assert refused["output_config"] == {"effort": "low"}
 

@@ -52,6 +52,14 @@ async def go_on(begun: PartialOutput, prompt: Prompt = PROMPT, answer: bytes = T
         return [chunk async for chunk in model.continue_stream(prompt, begun)]
 
 
+async def test_a_prompt_is_counted_by_the_provider() -> None:
+    async with model_of(counting(TEXT), model=OLD) as (model, server):
+        counted = await model.count_prompt(PROMPT)
+
+    assert counted == len(PROMPT.messages[-1].text.split())
+    assert "count_tokens" in server.requests[0].line
+
+
 async def test_the_partial_output_is_the_last_message_and_counts_as_output() -> None:
     async with model_of(counting(TEXT), model=OLD, max_tokens=100) as (model, server):
         chunks = [chunk async for chunk in model.continue_stream(PROMPT, PartialOutput(text="one two three"))]

@@ -154,6 +154,20 @@ async def test_a_prompt_beyond_the_context_stays_that_error() -> None:
         await ask(Small())
 
 
+async def test_a_prompt_is_counted_as_the_template_writes_it_if_the_backend_counts() -> None:
+    class Counting(Player):
+        async def count(self, text: str) -> int | None:
+            return len(text)
+
+    async with Completion(Counting()) as counting, Completion(Player()) as model:
+        short = await counting.count_prompt(Prompt((user("Hi"),), ()))
+        longer = await counting.count_prompt(Prompt((user("Hi"),), TOOLS))
+        unknown = await model.count_prompt(Prompt((user("Hi"),), ()))
+
+    assert unknown is None
+    assert 2 < (short or 0) < (longer or 0)
+
+
 def test_options_name_every_style() -> None:
     known = completion.Options.model_json_schema()["properties"]["style"]["enum"]
 

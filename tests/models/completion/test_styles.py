@@ -1,6 +1,7 @@
 """Every style, over every family of models: recognised, held to a grammar, and read back."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from rightseat.core.model import Prompt
 from rightseat.models.completion import plan
 from rightseat.models.completion.backend import Description
 from rightseat.models.completion.grammar.output import lark
-from rightseat.models.completion.styles import NATIVE, STYLES, choose
+from rightseat.models.completion.styles import NATIVE, STYLES, choose, generic
 from rightseat.models.completion.styles.style import Style
+from rightseat.models.completion.styles.tool_prompts import format_signatures
 from tests.models.completion.families import FAMILIES, NASTY, PARIS, TOOLS, Family, Spoken
 from tests.models.completion.grammar.oracle import Judge
 from tests.models.completion.playing import calls_of, cut, joined, read, reading
@@ -220,3 +222,12 @@ def test_an_answer_with_a_schema_is_json_or_a_call(family: Family) -> None:
     assert allowed(family, said, response_schema=wanted)
     assert allowed(family, family.speak("", [PARIS]), response_schema=wanted)
     assert not allowed(family, family.speak("Three.", []), response_schema=wanted)
+
+
+def test_the_prompt_of_generic_has_no_answer_to_copy() -> None:
+    """Small models returned the text of the example as their answer to the user."""
+    (turn,) = generic.offer([], TOOLS, "json_schema")
+    content = turn["content"].replace("\n".join(format_signatures(TOOLS, "json_schema")), "")
+
+    assert '"result"' in content
+    assert re.findall(r'"result": *"', content) == []

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask, Parameters
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ModelError, RightseatError
 from rightseat.core.events import RunFinished

@@ -28,8 +28,8 @@ export function ChartCard({ chart, title, nameOf, whenUnknown, times, step }: Pr
     <section className="chart" data-testid="chart" data-series={chart.name} aria-label={title}>
       <h2>{title}</h2>
       {chart.lines === null && <p className="muted">{whenUnknown}</p>}
-      {chart.lines !== null && !hasValues(lines) && <p className="muted">{t("chart.none")}</p>}
-      {hasValues(lines) && (
+      {chart.lines !== null && !hasValues(lines, chart.hasZeros) && <p className="muted">{t("chart.none")}</p>}
+      {hasValues(lines, chart.hasZeros) && (
         <>
           <Plot chart={chart} lines={lines} times={times} step={step} label={t("chart.picture", { title })} />
           <ul className="legend">
@@ -86,7 +86,7 @@ function Numbers({ chart, lines, label, times, step, title }: NumbersProps) {
             </tr>
           </thead>
           <tbody>
-            {tableRows(lines, times).map((row) => (
+            {tableRows(lines, times, chart.hasZeros).map((row) => (
               <tr key={row.time}>
                 <th scope="row">{showTime(row.time)}</th>
                 {row.values.map((value, index) => (

@@ -24,6 +24,8 @@ export interface Chart<Name extends string = string> {
   hasSums: boolean;
   /** Whether values between whole numbers are possible. */
   isFractional: boolean;
+  /** Whether 0 is a measurement. Otherwise it means that there is nothing. */
+  hasZeros?: boolean;
   show: (value: number, format: Format) => string;
 }
 
@@ -44,7 +46,10 @@ export const MAX_DRAWN = 7;
 export const sum = (values: Values) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
 
 /** Whether the chart has something to draw. */
-export const hasValues = (lines: Line[]) => lines.some((line) => line.values.some((value) => value));
+export const hasValues = (lines: Line[], hasZeros = false) =>
+  lines.some((line) => line.values.some((value) => isValue(value, hasZeros)));
+
+const isValue = (value: number | null, hasZeros: boolean) => (hasZeros ? value !== null : Boolean(value));
 
 /** For bars on top of each other: each line with the values of those below it added. */
 export function stack(lines: Line[]): Values[] {
@@ -55,8 +60,8 @@ export function stack(lines: Line[]): Values[] {
 }
 
 /** The points that the table lists: those with a value. */
-export function tableRows(lines: Line[], times: number[]): { time: number; values: Values }[] {
+export function tableRows(lines: Line[], times: number[], hasZeros = false): { time: number; values: Values }[] {
   return times
     .map((time, index) => ({ time, values: lines.map((line) => line.values[index] ?? null) }))
-    .filter((row) => row.values.some((value) => value));
+    .filter((row) => row.values.some((value) => isValue(value, hasZeros)));
 }

@@ -1,6 +1,6 @@
 /** What the runs of a thread did, when, and what they cost: totals, timeline, events, state and the log. */
 import { lazy, memo, Suspense, useEffect, useMemo, useState } from "react";
-import { useThread } from "../../api/queries";
+import { useMe, useThread } from "../../api/queries";
 import type { RunLine } from "../../api/types";
 import { useFormat } from "../../format";
 import { loadChunk } from "../../loadChunk";
@@ -11,6 +11,7 @@ import { lastTime, totalsOf, waitsOf, type Timeline as TimelineData } from "../.
 import { mark } from "../../marks";
 import { useNow } from "../../useNow";
 import { useWords } from "../../words";
+import { VoteNotes } from "../feedback/VoteNotes";
 import { Icon } from "../Icon";
 import { Tabs } from "../Tabs";
 import { Events } from "./Events";
@@ -44,6 +45,8 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
   const now = useTimelineNow(timeline, snapshot.clockOffset);
   const stored = useThread(thread).data;
   const lines = stored?.runs;
+  const isOwn = stored?.thread.owner === useMe().data?.user;
+  const judged = lines?.some((line) => line.feedback && (run === null || line.id === run));
   const totals = useMemo(() => totalsOf(timeline, now, run), [timeline, now, run]);
   const entries = useMemo(
     () => (run === null ? snapshot.entries : snapshot.entries.filter((entry) => entry.run === run)),
@@ -60,6 +63,9 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
         cost={costOf(lines, run)}
         isPriced={lines?.some((line) => line.cost != null) ?? false}
       />
+      {stored && judged && (stored.readable || isOwn) && (
+        <VoteNotes owner={stored.thread.owner} {...(run === null ? { thread } : { run })} />
+      )}
       <div className="panel-bar">
         <Tabs
           id="run"

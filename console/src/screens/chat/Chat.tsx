@@ -128,6 +128,7 @@ export function Chat({ thread }: { thread: string | null }) {
             thread={id}
             conversation={conversation}
             isReadOnly={isForeign && !mayAct}
+            isJudged={owner !== undefined && !isForeign}
             onReplace={canReplace ? replace : undefined}
           />
           {!isForeign && !isMissing && (

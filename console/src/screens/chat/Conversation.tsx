@@ -1,4 +1,6 @@
-import { useApprovals } from "../../api/queries";
+import { Fragment, lazy, Suspense, useMemo } from "react";
+import { useApprovals, useMe } from "../../api/queries";
+import { loadChunk } from "../../loadChunk";
 import type { Conversation as ConversationData, Item } from "../../log/fold";
 import { Icon } from "../../parts/Icon";
 import { Question } from "../../parts/question/Question";
@@ -12,18 +14,26 @@ import { useLatest } from "./useLatest";
 import { UserMessage } from "./UserMessage";
 import { useStickToEnd } from "./useStickToEnd";
 
+const VoteButtons = lazy(() =>
+  loadChunk(() => import("../../parts/feedback/VoteButtons")).then(({ VoteButtons: part }) => ({ default: part })),
+);
+
 interface Props {
   thread: string;
   conversation: ConversationData;
   /** Whether the user may not answer its questions. */
   isReadOnly: boolean;
+  /** Whether the thread is stored, and the user's own. */
+  isJudged: boolean;
   /** Asks a message of the user anew; undefined if that is not possible now. */
   onReplace?: (message: string, text?: string) => Promise<unknown>;
 }
 
-export function Conversation({ thread, conversation, isReadOnly, onReplace }: Props) {
+export function Conversation({ thread, conversation, isReadOnly, isJudged, onReplace }: Props) {
   const t = useWords();
   const { items, run } = conversation;
+  const user = useMe().data?.user;
+  const answers = useMemo(() => (isJudged ? findAnswers(conversation) : null), [isJudged, conversation]);
   const { shown, hasEarlier, showEarlier } = useLatest(items);
   const { box, onScroll, isAtEnd, jump } = useStickToEnd(items, shown.length);
   return (
@@ -35,14 +45,14 @@ export function Conversation({ thread, conversation, isReadOnly, onReplace }: Pr
           </button>
         )}
         {shown.map((item) => (
-          <ItemView
-            key={`${item.kind} ${item.id}`}
-            item={item}
-            thread={thread}
-            latestRun={run?.id}
-            isReadOnly={isReadOnly}
-            onReplace={onReplace}
-          />
+          <Fragment key={`${item.kind} ${item.id}`}>
+            <ItemView item={item} thread={thread} latestRun={run?.id} isReadOnly={isReadOnly} onReplace={onReplace} />
+            {user && answers?.has(item) && (
+              <Suspense fallback={null}>
+                <VoteButtons thread={thread} run={item.run} owner={user} />
+              </Suspense>
+            )}
+          </Fragment>
         ))}
       </div>
       {!isAtEnd && (
@@ -54,7 +64,17 @@ export function Conversation({ thread, conversation, isReadOnly, onReplace }: Pr
   );
 }
 
-interface ItemProps extends Omit<Props, "conversation"> {
+/** The last text of each run that has ended: there an answer is judged. */
+function findAnswers({ items, run }: ConversationData): Set<Item> {
+  const last = new Map<string, Item>();
+  for (const item of items) {
+    const isText = item.kind === "message" && item.role === "assistant" && item.text !== "";
+    if (isText && (item.run !== run?.id || run.state !== "running")) last.set(item.run, item);
+  }
+  return new Set(last.values());
+}
+
+interface ItemProps extends Omit<Props, "conversation" | "isJudged"> {
   item: Item;
   latestRun: string | undefined;
 }

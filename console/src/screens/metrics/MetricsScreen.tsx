@@ -10,6 +10,7 @@ import { Notice } from "../../parts/Notice";
 import { useWords } from "../../words";
 import { useMetrics, WINDOWS, type Metrics, type Window } from "./api";
 import { buildCharts, sumUp } from "./charts";
+import { VoteCharts } from "./VoteCharts";
 import { useMetricsWords } from "./words";
 import "./metrics.css";
 
@@ -65,6 +66,7 @@ export default function MetricsScreen() {
           </div>
         )}
         {metrics && <Charts metrics={metrics} />}
+        {mayWatch && <VoteCharts window={window} agent={agent} />}
       </div>
     </>
   );

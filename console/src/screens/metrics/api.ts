@@ -11,7 +11,7 @@ export type Counts = Record<string, number[]>;
 
 export type Metrics = Narrow<Api.MetricsLine, { window: Window }>;
 
-const REFRESH_MS = 10_000;
+export const REFRESH_MS = 10_000;
 
 export const useMetrics = (window: Window, agent: string, enabled: boolean) =>
   useQuery({

@@ -9,7 +9,7 @@ export type ChartName =
 export type MetricsChart = Chart<ChartName>;
 
 /** Chosen so that neighbors differ in both themes; names beside them tell more than colors. */
-const COLORS = ["--accent", "--model", "--tool", "--warning", "--step", "--success", "--danger"];
+export const COLORS = ["--accent", "--model", "--tool", "--warning", "--step", "--success", "--danger"];
 const OUTCOMES = [
   ["done", "--success"],
   ["failed", "--danger"],

@@ -10,7 +10,7 @@ export const EVERYBODY = "*";
 const PERIODS = { "1d": 1, "7d": 7, "30d": 30 } as const;
 const DAY_MS = 86_400_000;
 
-export type Filter = "q" | "agent" | "state" | "owner" | "since" | "archived" | "flow";
+export type Filter = "q" | "agent" | "state" | "owner" | "since" | "archived" | "flow" | "feedback";
 export type FilterValues = Partial<Record<Filter, string>>;
 
 /** The beginning of the period, by the minute: the same filters give the same request. */

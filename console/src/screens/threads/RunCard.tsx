@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { getRun } from "../../api/client";
 import type { RunLine, SpanLine } from "../../api/types";
 import { UNKNOWN, useFormat } from "../../format";
+import { VoteMark } from "../../parts/feedback/VoteMark";
 import { useWords } from "../../words";
 import { segmentsOf } from "./segments";
 import { sumOf } from "./tokens";
@@ -26,6 +27,7 @@ export function RunCard({ run }: { run: RunLine }) {
           {t(`run.${run.outcome}`)}
         </span>
         <strong title={run.flow ?? undefined}>{run.flow?.split(".").at(-1) ?? run.agent}</strong>
+        {run.feedback && <VoteMark value={run.feedback} />}
         <span className="muted">
           {own("drawer.numbers", {
             time: run.milliseconds == null ? UNKNOWN : format.duration(run.milliseconds),

@@ -1,9 +1,14 @@
 /** Beside the list of runs: the work of a run that is not stored, and so has no thread to open. */
 import type { RunDetails } from "../../api/types";
+import { mayDo } from "../../api/rights";
+import { useMe } from "../../api/queries";
+import { nameFace } from "../../faces";
 import { useFormat } from "../../format";
+import { VoteMark } from "../../parts/feedback/VoteMark";
+import { VoteNotes } from "../../parts/feedback/VoteNotes";
+import { useFeedbackWords } from "../../parts/feedback/words";
 import { useWords } from "../../words";
 import { Drawer } from "./Drawer";
-import { nameFace } from "./faces";
 import { SpanBar, useRun } from "./RunCard";
 import { useListWords } from "./words";
 
@@ -20,7 +25,10 @@ export function RunDrawer({ run, onClose }: { run: string; onClose: () => void }
 function Details({ run }: { run: RunDetails }) {
   const t = useWords();
   const own = useListWords();
+  const feedback = useFeedbackWords();
   const format = useFormat();
+  const me = useMe().data;
+  const isReadable = run.owner === me?.user || mayDo(me, "read", run.agent ?? "");
   const work = run.spans.filter((span) => span.kind !== "run");
   return (
     <>
@@ -33,6 +41,7 @@ function Details({ run }: { run: RunDetails }) {
           {t(`run.${run.outcome}`)}
         </span>
         {run.error && <code>{run.error.code}</code>}
+        {run.feedback && <VoteMark value={run.feedback} />}
       </p>
       <SpanBar run={run} spans={run.spans} />
       <h3>{own("drawer.spans")}</h3>
@@ -47,6 +56,12 @@ function Details({ run }: { run: RunDetails }) {
           </li>
         ))}
       </ul>
+      {run.feedback && isReadable && (
+        <>
+          <h3>{feedback("feedback.title")}</h3>
+          <VoteNotes owner={run.owner} run={run.id} />
+        </>
+      )}
       {run.through && (
         <>
           <h3>{own("drawer.faces")}</h3>

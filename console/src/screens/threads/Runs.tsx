@@ -6,6 +6,8 @@ import type { RunLine, RunQuery } from "../../api/types";
 import { UNKNOWN, useFormat } from "../../format";
 import { useFilters } from "../../location";
 import { useShownThread } from "../../log/LiveProvider";
+import { VOTES, VoteMark } from "../../parts/feedback/VoteMark";
+import { useFeedbackWords } from "../../parts/feedback/words";
 import { useNow } from "../../useNow";
 import { useWords, type Word } from "../../words";
 import { Empty } from "./Empty";
@@ -41,11 +43,11 @@ export default function Runs() {
   const now = useNow();
   useShownThread(null);
   const [{ run, ...filters }, change] = useFilters<Filter | "run">();
-  const { agent, state, owner, flow } = filters;
+  const { agent, state, owner, flow, feedback } = filters;
   const since = sinceOf(filters, now);
   const query: RunQuery = useMemo(
-    () => ({ agent, outcome: state, owner, since, flow }),
-    [agent, state, owner, since, flow],
+    () => ({ agent, outcome: state, owner, since, flow, feedback }),
+    [agent, state, owner, since, flow, feedback],
   );
   const key = useMemo(() => ["runs", query], [query]);
   const read = useCallback((after?: string, signal?: AbortSignal) => readPage(query, after, signal), [query]);
@@ -55,6 +57,7 @@ export default function Runs() {
       <ListHeader />
       <div className="list-bar">
         <Filters>
+          <VoteSelect value={feedback} onChange={(value) => change({ feedback: value })} />
           <FlowSelect value={flow} onChange={(value) => change({ flow: value })} />
         </Filters>
       </div>
@@ -80,6 +83,20 @@ export default function Runs() {
         {run && <RunDrawer key={run} run={run} onClose={() => change({ run: "" })} />}
       </div>
     </>
+  );
+}
+
+function VoteSelect({ value, onChange }: { value: string | undefined; onChange: (vote: string) => void }) {
+  const t = useFeedbackWords();
+  return (
+    <Select name={t("feedback.title")} value={value} onChange={onChange}>
+      <option value="">{t("feedback.any")}</option>
+      {VOTES.map((vote) => (
+        <option key={vote} value={vote}>
+          {t(`feedback.${vote}`)}
+        </option>
+      ))}
+    </Select>
   );
 }
 
@@ -141,6 +158,7 @@ function RunRow({ row, place, now, isSelected, onSelect }: RowProps) {
           </Link>
         )}
         <span className="row-note">
+          {row.feedback && <VoteMark value={row.feedback} />}
           {row.kept === false && <span className="not-stored">{own("drawer.notStored")}</span>}
           {row.error?.message ?? (row.through && t("runs.through", { face: row.through }))}
         </span>

@@ -3,11 +3,13 @@ import { Link } from "wouter";
 import { chartUrl, fileUrl } from "../../api/client";
 import { useMe, useThread } from "../../api/queries";
 import type { FileLine, ThreadAnswer } from "../../api/types";
+import { nameFace } from "../../faces";
 import { useFormat } from "../../format";
+import { VoteNotes } from "../../parts/feedback/VoteNotes";
+import { useFeedbackWords } from "../../parts/feedback/words";
 import { Icon } from "../../parts/Icon";
 import { useWords } from "../../words";
 import { Drawer } from "./Drawer";
-import { nameFace } from "./faces";
 import { setArchived } from "./removal";
 import { RunCard } from "./RunCard";
 import { useListWords } from "./words";
@@ -38,6 +40,7 @@ interface DetailsProps extends Omit<Props, "thread"> {
 function Details({ answer, onRename, onClose }: DetailsProps) {
   const t = useWords();
   const own = useListWords();
+  const feedback = useFeedbackWords();
   const format = useFormat();
   const isOwn = answer.thread.owner === useMe().data?.user;
   const { id, owner, archived, created_at } = answer.thread;
@@ -84,6 +87,12 @@ function Details({ answer, onRename, onClose }: DetailsProps) {
       ))}
       {runs.length > MAX_RUNS && (
         <Link to={address}>{own("drawer.earlier", { count: format.number(runs.length - MAX_RUNS) })}</Link>
+      )}
+      {runs.some((run) => run.feedback) && (isOwn || answer.readable) && (
+        <>
+          <h3>{feedback("feedback.title")}</h3>
+          <VoteNotes owner={owner} thread={id} />
+        </>
       )}
       {answer.files.length > 0 && <Files files={answer.files} />}
       {faces.length > 0 && (

@@ -10,9 +10,9 @@ from langgraph.types import Command, Interrupt
 from pydantic import BaseModel, JsonValue
 
 from rightseat.agents.langgraph.runner import GraphRun, read_thread, thread_id, write_config
+from rightseat.concurrency import aclosing
 from rightseat.core.agent import AgentThread
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event

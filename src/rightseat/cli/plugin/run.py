@@ -16,7 +16,7 @@ from rightseat.cli.conversation import CommandFailed, wait_for_models
 from rightseat.cli.plugin import lib_option
 from rightseat.cli.plugin.flow_printer import FlowPrinter
 from rightseat.cli.progress import show_progress
-from rightseat.cli.prompts import prompt_for_answer
+from rightseat.cli.terminal_answers import prompt_for_answer
 from rightseat.config import FILE, Config, has_openai_key, in_memory
 from rightseat.config.variables import environment
 from rightseat.core.ask import Answer

@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import contextmanager
 from typing import Literal
 
+from rightseat.concurrency import aclosing
 from rightseat.core import events as e
 from rightseat.core.agent import Agent, is_durable
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import GuardDenied, GuardFailed, RightseatError, StaleWriter
 from rightseat.core.guard import BoundaryCheck, Guard, SupportsBoundaryCheck, SyncTextFilter, TextFilter

@@ -8,9 +8,9 @@ from typing import Self
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.concurrency import aclosing
 from rightseat.core.agent import ListsPlugins, PluginSummary
 from rightseat.core.ask import Ask, Context, Parameters, Principal
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import MaxTurnsExceeded, RightseatError
 from rightseat.core.events import Custom, Event, ModelResponseEnded, RunFinished

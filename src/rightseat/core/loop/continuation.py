@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.engine import HasPartialResponse, PartialResponse, Steps
 from rightseat.core.errors import ModelRefused
 from rightseat.core.events import Event, ReasoningDelta, TextDelta

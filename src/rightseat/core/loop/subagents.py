@@ -6,11 +6,11 @@ from typing import TypeVar
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.concurrency import aclosing
 from rightseat.core import events as e
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.call_labels import iterate_for_agent
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentError
 from rightseat.core.loop.nested_questions import enclose, nested_messages, unwrap

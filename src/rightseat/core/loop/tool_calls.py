@@ -14,9 +14,9 @@ from typing import NamedTuple
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.concurrency import aclosing, is_cancelled, run_to_completion
 from rightseat.core.approvals import APPROVAL, is_approved
 from rightseat.core.ask import Answer, Ask
-from rightseat.core.concurrency import aclosing, is_cancelled, run_to_completion
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RightseatError, StaleWriter
 from rightseat.core.events import Event, Interrupt, RunFinished, ToolCallReturned

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 import msgspec
 
+from rightseat.concurrency import aclosing, raise_if_cancelled, run_to_completion
 from rightseat.core import errors
 from rightseat.core import events as e
 from rightseat.core.admission import RunSlot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing, raise_if_cancelled, run_to_completion
 from rightseat.core.engine import Steps
 from rightseat.core.guards.verdicts import mark_denied_question
 from rightseat.core.log import Entry, Log

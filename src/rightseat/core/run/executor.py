@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from rightseat.concurrency import aclosing, raise_if_cancelled, run_to_completion
 from rightseat.core.admission import FREE_SLOT, Admission, RunSlot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.caller import CALLER
-from rightseat.core.concurrency import aclosing, raise_if_cancelled, run_to_completion
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RunExists, StaleWriter
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
@@ -123,6 +123,9 @@ class RunExecutor:
             last = await self._observed(ask, steps, run.recorder)
         finally:
             runs.end(ask.run_id, last)
+        if is_stored_late(ask, last):
+            self._observers.listener.start(ask)
+            self._observers.listener.end(ask, last)
         return last
 
     async def _observed(
@@ -200,7 +203,8 @@ class RunExecutor:
                 await slot.close()  # before the end is written: a client that receives it may ask again at once
                 ending = end_run(self._threads, ask, writer, reducer, answered, failures, recorder)
                 # A transient run stores nothing, so a cancellation cannot leave it half saved.
-                return await (ending if ask.transient else run_to_completion(ending))
+                is_unsaved = ask.transient and not ask.stores_questions
+                return await (ending if is_unsaved else run_to_completion(ending))
         finally:
             if recorder is not None:
                 recorder.detach()
@@ -239,6 +243,11 @@ class RunExecutor:
             await self._hooks.after(ask, reducer.messages())
 
 
+def is_stored_late(ask: Ask, last: LastEvent | None) -> bool:
+    """Whether the run is stored at its end, because it asks a person."""
+    return ask.transient and ask.stores_questions and isinstance(last, RunFinished) and bool(last.interrupts)
+
+
 async def end_run(
     threads: Threads,
     ask: Ask,
@@ -259,10 +268,15 @@ async def end_run(
         recorder.close(last)
         totals = recorder.history.totals
     last = set_usage(last, totals.usage if totals else current_usage())
+    is_late = is_stored_late(ask, last)
+    if is_late:
+        ask = msgspec.structs.replace(ask, transient=False)
     finishing = partial(
         threads.finish, mark_denied_question(ask, reducer), reducer.messages(), reducer.state, last, totals
     )
     try:
+        if is_late:
+            await retry_store(ask, partial(threads.claim, ask), END_RETRY_TIMEOUT_S, is_outage_only=True)
         await retry_store(ask, finishing, END_RETRY_TIMEOUT_S, is_outage_only=True)
     except StaleWriter:
         raise

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, Self
 
 import msgspec
 
+from rightseat.concurrency import is_cancelled
 from rightseat.core import errors
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Steps
 from rightseat.core.events import RunFailed, RunFinished, Usage
 from rightseat.core.full_storage import explain_full_storage

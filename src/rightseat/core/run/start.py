@@ -8,11 +8,11 @@ from functools import partial
 
 import msgspec
 
+from rightseat.concurrency import aclosing, run_or_undo, run_to_completion
 from rightseat.core import errors
 from rightseat.core.approvals import record_closed, record_decisions
 from rightseat.core.artifacts import Artifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.concurrency import aclosing, run_or_undo, run_to_completion
 from rightseat.core.engine import Engine
 from rightseat.core.events import RunFinished
 from rightseat.core.full_storage import is_storage_full

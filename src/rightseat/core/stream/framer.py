@@ -17,8 +17,8 @@ from typing import assert_never, get_args
 
 import msgspec
 
+from rightseat.concurrency import aclosing
 from rightseat.core import events as e
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError, ModelUnreachable, ResponseTooLong, TooManyToolCalls
 from rightseat.core.ids import new_id
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, StopChunk, TextChunk, UsageChunk

@@ -9,7 +9,7 @@ import msgspec
 from dbos import DBOS
 from dbos import error as dbos_errors
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import NotConfigured, StaleWriter
 from rightseat.core.events import Event
 from rightseat.core.stream.compaction import compact

@@ -3,6 +3,7 @@
 A client sends any id of an answer that it knows: of a message, of a run, of a response.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -13,6 +14,9 @@ from rightseat.core.errors import BadRequest
 from rightseat.faces._shared.responses import decode_body, json_response, repair_surrogates
 from rightseat.operations.feedback import AnswerNotFound, FeedbackRow, JudgedAnswer, Judgement, Vote
 from rightseat.operations.own_feedback import OwnFeedback
+
+RUN = re.compile("(?:resp|chatcmpl|msg)_?-?([0-9a-f]{32})(?:_[0-9a-f]{1,32})?")
+"""The id of a response, of a chat completion, or of a message of either API that has it."""
 
 
 class FeedbackBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -53,6 +57,15 @@ class AnswerFinder:
 
     async def find(self, principal: Principal, id: str) -> JudgedAnswer | None:
         return await self.feedback.find(principal, id)
+
+
+class RunFinder(AnswerFinder):
+    """For clients that know a run by the id of its response, which has that of the run."""
+
+    async def find(self, principal: Principal, id: str) -> JudgedAnswer | None:
+        parsed = RUN.fullmatch(id)
+        found = await self.feedback.find(principal, f"run_{parsed[1]}") if parsed else None
+        return found or await self.feedback.find(principal, id)
 
 
 async def store_feedback(finder: AnswerFinder, body: bytes, principal: Principal, through: str) -> Response:

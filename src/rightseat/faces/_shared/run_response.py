@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Protocol, Self, cast
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -13,7 +13,6 @@ from starlette.types import Receive, Scope, Send
 from rightseat.core.errors import InternalError, LogTruncated, RightseatError, RunNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import Entry, ImmediateSink
-from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.entry_groups import split_entries
 from rightseat.faces._shared.pieces_response import iterate_pieces
 from rightseat.limits.read_limits import RequestReads, current_reads
@@ -38,6 +37,24 @@ WRITE_NOW = "rightseat.write_now"
 if the chunk has to be sent in the usual way, for example because the client does not read."""
 
 
+class FollowsRuns(Protocol):
+    """What a response needs of the runtime. A face may follow several runs as if they were one."""
+
+    @property
+    def timers(self) -> SharedTimers: ...
+
+    @property
+    def hands_over_runs(self) -> bool: ...
+
+    def follow(
+        self, run_id: str, after: str | None = None, tap: ImmediateSink | None = None
+    ) -> AsyncGenerator[Sequence[Entry], None]: ...
+
+    async def cancel(self, run_id: str) -> bool: ...
+
+    async def is_running(self, run_id: str) -> bool: ...
+
+
 class RunResponse(Response):
     """Sends each batch of entries as `write` encodes it, between `first` and `last`; with `after`, only later entries.
 
@@ -51,7 +68,7 @@ class RunResponse(Response):
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: FollowsRuns,
         run_id: str,
         write: Write,
         *,
@@ -392,7 +409,7 @@ class DisconnectWatcher:
 
     __slots__ = ("_receive", "_run_id", "_runtime", "_watcher")
 
-    def __init__(self, runtime: Runtime, run_id: str, receive: Receive) -> None:
+    def __init__(self, runtime: FollowsRuns, run_id: str, receive: Receive) -> None:
         self._runtime = runtime
         self._run_id = run_id
         self._receive = receive

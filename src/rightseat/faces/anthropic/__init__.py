@@ -25,10 +25,13 @@ from rightseat.faces.anthropic.error_form import (
     refuse,
     write_limit_headers,
 )
+from rightseat.faces.anthropic.feedback import MessageFeedback
+from rightseat.faces.anthropic.kept_threads import KeptThreads
 from rightseat.faces.anthropic.listed_models import ListedModels
 from rightseat.faces.anthropic.new_message import NewMessages
 from rightseat.faces.anthropic.signatures import ThinkingSeal
 from rightseat.limits.response_headers import LIMIT_HEADERS
+from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
@@ -56,15 +59,30 @@ class Options(BaseModel):
     keep_alive: float = Field(default=10.0, gt=0)
     """Seconds without data before a stream sends a `ping` event, so that proxies keep it open. A stream also waits
     this long for its first data: a failure within this time is an HTTP status."""
+    approval_wait: float = Field(default=120.0, ge=0)
+    """How many seconds a request waits when the agent asks a person, for example to approve a call. A decision in the
+    console goes on with the same message."""
+    sessions: bool = True
+    """Store the conversations of Claude Code, each as a thread of its user. Other requests are only stored if they have
+    `thread`."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, feedback: OwnFeedback | None = None) -> APIRouter:
     router = APIRouter()
     path = options.path.rstrip("/")
     max_bytes = int(options.max_body_mb * 2**20)
     names = ModelNames(runtime, options.models, auth, face="anthropic", aliases=options.aliases)
     seal = ThinkingSeal(options.reasoning_key)
-    new = NewMessages(runtime, names, seal, headers=options.headers, keep_alive=options.keep_alive, path=path)
+    new = NewMessages(
+        runtime,
+        names,
+        seal,
+        KeptThreads(runtime, keeps_sessions=options.sessions),
+        headers=options.headers,
+        keep_alive=options.keep_alive,
+        approval_wait=options.approval_wait,
+        path=path,
+    )
     listed = ListedModels(names)
 
     async def file(body: bytes, request: Request, principal: Principal) -> Response:
@@ -79,6 +97,10 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     add("/v1/models", "GET", listed.list)
     add("/v1/models/{model:path}", "GET", listed.show)
     add("/files/{file}", "GET", file)
+    if feedback is not None:
+        votes = MessageFeedback(feedback)
+        add("/v1/feedback", "POST", votes.store)
+        add("/v1/feedback", "GET", votes.list)
     return router
 
 

@@ -23,6 +23,8 @@ NONCE = "x-anthropic-billing-header:"
 """Claude Code's first system block begins with this. It changes with each request, so it would defeat every prompt
 cache, and it is not meant for the model."""
 MAX_ID_CHARS = 512
+SERVER_CALL = "mcptoolu_"
+"""Begins the ids that clients have of server-side calls."""
 RESULT_TYPE = "tool_result"
 HOSTED_TYPES = ("server_tool_use", "container_upload", "compaction", "fallback")
 """Blocks of tools that Anthropic runs itself; so are those whose type ends in `_tool_result`."""
@@ -35,6 +37,25 @@ _encode = msgspec.json.Encoder().encode
 Block = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class CallDecision:
+    """What a client says to a server-side call that waits for a person."""
+
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessages:
+    """The decoded messages. `waiting` are the ids of the server-side calls of the last reply that have no result;
+    `decisions` are the client's, by these ids. `is_sent_back` means that the reply is the last message."""
+
+    messages: tuple[Message, ...]
+    waiting: tuple[str, ...] = ()
+    decisions: Mapping[str, CallDecision] = field(default_factory=dict)
+    is_sent_back: bool = False
+
+
 def read_system(request: MessagesRequest) -> Iterator[Message]:
     """The system prompt as one message."""
     given = request.body.system
@@ -45,15 +66,16 @@ def read_system(request: MessagesRequest) -> Iterator[Message]:
 
 def read_messages(
     request: MessagesRequest, open_thinking: OpenThinking, calls: Mapping[str, str] | None = None
-) -> tuple[Message, ...]:
-    """`calls` are tool names by the ids of calls in earlier messages, which the client does not send again, and whose
-    results these messages may have. Raises `InvalidMessagesRequest`."""
+) -> SentMessages:
+    """Without the system prompt. `calls` are tool names by the ids of calls in earlier messages, which the client does
+    not send again, and whose results these messages may have. Raises `InvalidMessagesRequest`."""
     reader = MessageReader(request, open_thinking, dict(calls or {}))
-    messages = list(read_system(request))
+    messages: list[Message] = []
     for number, given in enumerate(request.body.messages):
         messages += reader.read(given, f"messages[{number}]")
     reader.check_answered()
-    return tuple(messages)
+    is_sent_back = bool(request.body.messages) and request.body.messages[-1].role == "assistant"
+    return SentMessages(tuple(messages), tuple(reader.waiting), reader.decisions, is_sent_back)
 
 
 @dataclass(slots=True)
@@ -62,11 +84,12 @@ class UserContent:
 
     results: list[Result] = field(default_factory=list)
     beside: list[Part] = field(default_factory=list)
+    has_decision: bool = False
 
     def messages(self) -> Iterator[Message]:
         for result in self.results:
             yield Message("tool", (result,))
-        if self.beside or not self.results:
+        if self.beside or not (self.results or self.has_decision):
             yield Message("user", tuple(self.beside))
 
 
@@ -76,9 +99,13 @@ class MessageReader:
     def __init__(self, request: MessagesRequest, open_thinking: OpenThinking, calls: dict[str, str]) -> None:
         self._warn = request.warn
         self._open_thinking = open_thinking
+        self._continues_thread = request.continues_thread
         self._names = calls
         self._unanswered = dict.fromkeys(calls, "the kept conversation")
         self._has_user_message = False  # since the last message of the assistant
+        self._server_calls: set[str] = set()
+        self.waiting: dict[str, None] = {}  # server-side calls without a result, in their order
+        self.decisions: dict[str, CallDecision] = {}
 
     def read(self, given: MessageParam, where: str) -> Iterator[Message]:
         blocks = [{"type": "text", "text": given.content}] if isinstance(given.content, str) else given.content
@@ -107,7 +134,10 @@ class MessageReader:
         content = UserContent()
         for number, block in enumerate(blocks):
             place = f"{where}.content[{number}]"
-            if block.get("type") == RESULT_TYPE:
+            if block.get("type") == RESULT_TYPE and self._is_server_call(block.get("tool_use_id")):
+                content.has_decision = True
+                self._read_decision(block, place)
+            elif block.get("type") == RESULT_TYPE:
                 content.results.append(self._read_result(block, place, content.beside))
             else:
                 content.beside += self._read_media(block, place)
@@ -124,6 +154,18 @@ class MessageReader:
             else:
                 beside.append(part)
         return build_result(id, self._names[id], "\n".join(texts), is_error=block.get("is_error") is True)
+
+    def _is_server_call(self, id: object) -> bool:
+        """A client that continues a thread does not send the call again."""
+        is_kept = self._continues_thread and isinstance(id, str) and id.startswith(SERVER_CALL)
+        if is_kept and isinstance(id, str):
+            self.waiting[id] = None
+        return is_kept or id in self._server_calls
+
+    def _read_decision(self, block: Block, where: str) -> None:
+        texts = [part.text for part in self._read_nested(block.get("content"), where) if isinstance(part, Text)]
+        id = read_id(block, "tool_use_id", where)
+        self.decisions[id] = CallDecision("\n".join(texts), block.get("is_error") is True)
 
     def _read_nested(self, content: object, where: str) -> Iterator[Part]:
         if isinstance(content, str):
@@ -172,13 +214,15 @@ class MessageReader:
             match block.get("type"):
                 case "text":
                     parts.append(Text(read_text(block, place)))
-                case "tool_use" | "mcp_tool_use" as kind:
+                case "tool_use":
                     parts.append(call := read_call(block, place))
                     self._names[call.id] = call.name
-                    if kind == "tool_use":
-                        self._unanswered[call.id] = place
+                    self._unanswered[call.id] = place
+                case "mcp_tool_use":
+                    parts += self._read_server_call(read_call(block, place))
                 case "mcp_tool_result":
-                    yield Message("assistant", tuple(parts), extra=kept)
+                    if parts:
+                        yield Message("assistant", tuple(parts), extra=kept)
                     parts, kept = [], None
                     yield Message("tool", (self._read_server_result(block, place),))
                 case "thinking":
@@ -192,10 +236,20 @@ class MessageReader:
         if parts:
             yield Message("assistant", tuple(parts), extra=kept)
 
+    def _read_server_call(self, call: Call) -> Iterator[Call]:
+        """A message that waited again has its calls again."""
+        self.waiting[call.id] = None
+        if call.id not in self._server_calls:
+            self._server_calls.add(call.id)
+            self._names[call.id] = call.name
+            yield call
+
     def _read_server_result(self, block: Block, where: str) -> Result:
         id = read_id(block, "tool_use_id", where)
         if id not in self._names:
             raise InvalidMessagesRequest(f"{where}.tool_use_id is {id[:100]!r}: no call before it has that id.")
+        self.waiting.pop(id, None)
+        self.decisions.pop(id, None)
         texts = [part.text for part in self._read_nested(block.get("content"), where) if isinstance(part, Text)]
         return build_result(id, self._names[id], "\n".join(texts), is_error=block.get("is_error") is True)
 

@@ -142,6 +142,10 @@ def write_limit_headers(level: LimitLevel) -> dict[str, str]:
     return {f"{name}-limit": str(level.most), f"{name}-remaining": str(level.left), f"{name}-reset": opens_at}
 
 
+def message_id(run_id: str) -> str:
+    return f"msg_{run_id.removeprefix('run_')}"
+
+
 def current_request_id() -> str:
     """The id of the request in the server's log, which `x-request-id` has too."""
     return LOG_CONTEXT.get().request

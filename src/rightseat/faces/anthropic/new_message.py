@@ -1,39 +1,38 @@
-"""`POST /v1/messages`: runs an agent or a model, and returns one message or a stream.
+"""`POST /v1/messages`: decides what a request runs, and starts it.
 
-The run is cancelled when its client disconnects: the protocol cannot resume a stream.
+Nearly all requests bring their whole conversation and are stored nowhere. A request can instead continue a kept thread,
+belong to a session of Claude Code, or go on with a reply that waits for a person.
 """
 
-import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import aclosing
-from functools import partial
+from collections.abc import Sequence
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.log import Entry
-from rightseat.core.model import Prompt
+from rightseat.core.errors import ThreadBusy
+from rightseat.core.ids import new_id
+from rightseat.core.model import CountsPrompts
 from rightseat.core.runtime import Runtime
-from rightseat.core.tools import Tool
-from rightseat.core.types import JsonValue
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.model_names import ModelNames
-from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse, incomplete_run_failure
 from rightseat.faces._shared.run_warnings import warnings_header
-from rightseat.faces.anthropic.content_blocks import read_messages
-from rightseat.faces.anthropic.error_form import InvalidMessagesRequest, request_id_header
-from rightseat.faces.anthropic.reply_encoder import PING, Reply, StreamEncoder, WholeEncoder
-from rightseat.faces.anthropic.reply_reader import ReplyOptions
+from rightseat.faces.anthropic.content_blocks import SentMessages, read_messages, read_system
+from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
+from rightseat.faces.anthropic.kept_threads import KeptThreads, MessagePlace, mark_system, reuse_messages
+from rightseat.faces.anthropic.message_response import MessageExchange, MessageResponder, build_prompt, estimate_input
+from rightseat.faces.anthropic.paused_calls import PausedCall, PausedCalls, build_answers, unknown_question
 from rightseat.faces.anthropic.request_body import MessagesRequest, decode_messages, read_parameters
 from rightseat.faces.anthropic.signatures import ThinkingSeal
-from rightseat.limits.estimate import measure_prompt
+from rightseat.turns import take_turn
 
 PREFILL = (
     "messages: the last message is the assistant's. This server does not continue one: end with a message of the user."
 )
+EMPTY = "messages: the list is empty."
+SEVERAL_REPLIES = "The calls that wait are of several replies. Decide about those of one reply at a time."
 
 
 class NewMessages:
@@ -44,124 +43,164 @@ class NewMessages:
         runtime: Runtime,
         names: ModelNames,
         seal: ThinkingSeal,
+        threads: KeptThreads,
         *,
         headers: Sequence[str],
         keep_alive: float,
+        approval_wait: float,
         path: str,
     ) -> None:
         self._runtime = runtime
         self._names = names
         self._seal = seal
+        self._threads = threads
+        self._paused = PausedCalls(runtime)
+        self._responder = MessageResponder(
+            runtime, seal, self._paused, keep_alive=keep_alive, approval_wait=approval_wait
+        )
         self._headers = headers
-        self._keep_alive = keep_alive
         self._path = path
 
     async def create(self, body: bytes, http: Request, principal: Principal) -> Response:
         """Raises a `RightseatError` for an invalid request."""
         request = decode_messages(body, read_betas(http))
         request.model = self._names.resolve(request.body.model, principal, request.warnings)
-        ask = self._read_ask(request, http, principal)
-        linker = ArtifactLinker(files_url(http, self._path))
-        start = self._runtime.start(ask)
-        if request.body.stream:
-            respond = partial(self._stream, request, linker)
-            return await stream_started(self._runtime, http, ask, start, respond, PING)
-        return await self._respond(request, await start_connected(self._runtime, http, start), http, linker)
+        exchange = MessageExchange(request, http, principal, ArtifactLinker(files_url(http, self._path)))
+        place = await self._threads.find_place(request, http, principal)
+        if not request.body.messages and place.run_id:
+            return await self._wait_again(exchange, place)
+        await take_turn()
+        sent = self._read(request, place)
+        if sent.waiting and (sent.is_sent_back or sent.decisions):
+            return await self._resume(exchange, sent)
+        if sent.is_sent_back:
+            raise InvalidMessagesRequest(PREFILL)
+        for id in sent.waiting:
+            await self._paused.abandon(id, principal, request.model)
+        ask = self._build_ask(exchange, sent, place)
+        return await self._responder.start(exchange, ask, self._start_or_branch(place, ask))
 
     async def count(self, body: bytes, http: Request, principal: Principal) -> Response:
-        """`POST /v1/messages/count_tokens`: an estimate, with the tools and the system prompt of the request."""
+        """`POST /v1/messages/count_tokens`, with the tools and the system prompt of the request. A model that can count
+        does so; all else is an estimate."""
         request = decode_messages(body, read_betas(http), needs_max_tokens=False)
         request.model = self._names.resolve(request.body.model, principal, request.warnings)
-        counted = estimate_input(self._read_ask(request, http, principal, is_counted=True))
+        exchange = MessageExchange(request, http, principal, ArtifactLinker(None))
+        place = await self._threads.find_place(request, http, principal)
+        await take_turn()
+        ask = self._build_ask(exchange, self._read(request, place), place)
+        counted = await self._count_exactly(ask)
+        if counted is None:
+            counted = estimate_input(ask)
         return json_response({"input_tokens": counted}, headers=warnings_header(request.warnings))
 
-    def _read_ask(
-        self, request: MessagesRequest, http: Request, principal: Principal, *, is_counted: bool = False
-    ) -> Ask:
+    async def _count_exactly(self, ask: Ask) -> int | None:
+        """Agents have instructions and tools of their own, which only a run adds."""
+        model: object = None if self._names.is_agent(ask.agent) else self._runtime.models.get(ask.agent)
+        return await model.count_prompt(build_prompt(ask)) if isinstance(model, CountsPrompts) else None
+
+    def _read(self, request: MessagesRequest, place: MessagePlace) -> SentMessages:
         if not request.body.messages:
-            raise InvalidMessagesRequest("messages: the list is empty.")
-        messages = read_messages(request, self._seal.open)
-        if messages[-1].role == "assistant" and not is_counted:
-            raise InvalidMessagesRequest(PREFILL)
-        sent: dict[str, JsonValue] = {"metadata": request.body.metadata} if request.body.metadata else {}
-        return Ask(
+            raise InvalidMessagesRequest(EMPTY)
+        if request.inherits_tools:
+            request.tools = place.tools
+            request.choose_tool()
+        return read_messages(request, self._seal.open, place.waiting_calls)
+
+    def _build_ask(self, exchange: MessageExchange, sent: SentMessages, place: MessagePlace) -> Ask:
+        model = exchange.request.model
+        system = tuple(read_system(exchange.request))
+        if place.has_record:
+            system = mark_system(system) or place.system
+        messages, truncate_at = (*system, *place.history, *sent.messages), place.truncate_at
+        if place.stored:
+            messages, truncate_at = reuse_messages(messages, place.stored)
+        is_agent = self._names.is_agent(model)
+        ask = Ask(
             messages=messages,
-            agent=request.model,
-            principal=principal,
+            agent=model,
+            thread_id=place.thread_id,
+            max_turns=None if is_agent else 1,
+            transient=not place.is_stored,
+            truncate_at=truncate_at,
+        )
+        return self._fill(exchange, ask if place.is_stored else self._store_nothing(ask))
+
+    def _fill(self, exchange: MessageExchange, ask: Ask) -> Ask:
+        request, http = exchange.request, exchange.http
+        return msgspec.structs.replace(
+            ask,
+            principal=exchange.principal,
             tools=request.tools,
             parameters=read_parameters(request),
-            properties=sent,
+            properties={"metadata": request.body.metadata} if request.body.metadata else {},
             headers={name: value for name in self._headers if (value := http.headers.get(name)) is not None},
             face="anthropic",
-            max_turns=None if self._names.is_agent(request.model) else 1,
-            transient=True,
         )
 
-    def _build_reply(self, request: MessagesRequest, ask: Ask) -> Reply:
-        options = ReplyOptions(
-            frozenset(tool.name for tool in ask.tools),
-            self._seal.sign,
-            shows_thinking=request.shown_thinking != "none",
-            omits_thinking=request.shown_thinking == "omitted",
-            shows_server_tools=request.knows_server_tools,
-            stop_sequences=tuple(request.body.stop_sequences or ()),
-        )
-        model = ask.downgrade.model if ask.downgrade else request.given_model
-        return Reply(message_id(ask.run_id), model, options, estimate_input(ask), request.warnings)
+    def _store_nothing(self, ask: Ask) -> Ask:
+        """But the questions of an agent, which an operator can answer while the client waits."""
+        is_agent = self._names.is_agent(ask.agent)
+        return msgspec.structs.replace(ask, transient=True, interactive=is_agent, stores_questions=is_agent)
 
-    def _stream(self, request: MessagesRequest, linker: ArtifactLinker, ask: Ask) -> RunResponse:
-        reply = self._build_reply(request, ask)
-        reply.on_stop = self._cancel_later(ask)
-        encoder = StreamEncoder(reply)
-        return RunResponse(
-            self._runtime,
-            ask.run_id,
-            lambda entries: encoder.feed(linker.expand_entries(entries)),
-            headers=encoder.headers,
-            first=encoder.first(),
-            refusal=encoder.refusal,
-            keep_alive=self._keep_alive,
-            comment=PING,
-        )
+    async def _start_or_branch(self, place: MessagePlace, ask: Ask) -> Ask:
+        """Another request may have the thread. A reply that is continued twice branches. Claude Code sends requests
+        beside the one of its session, which are not stored then."""
+        try:
+            return await self._start(place, ask)
+        except ThreadBusy:
+            if not place.is_stored or (place.has_record and place.is_new):
+                raise
+            ask = msgspec.structs.replace(ask, thread_id=new_id("thread"), truncate_at=None)
+            return await self._start(place, ask if place.has_record else self._store_nothing(ask))
 
-    async def _respond(self, request: MessagesRequest, ask: Ask, http: Request, linker: ArtifactLinker) -> Response:
-        runtime, encoder = self._runtime, WholeEncoder(self._build_reply(request, ask))
-        encoder.reply.on_stop = self._cancel_later(ask)
-        async with (
-            DisconnectWatcher(runtime, ask.run_id, http.receive),
-            aclosing(runtime.follow(ask.run_id)) as batches,
-        ):
-            async for entries in batches:
-                encoder.feed(linker.expand_entries(entries))
-        if not encoder.is_finished:
-            encoder.feed([Entry(0, 0, incomplete_run_failure(ask.run_id))])
-        headers = warnings_header(encoder.reply.warnings)
-        if encoder.failure:
-            return encoder.failure.response(headers)
-        return json_response(encoder.message(), headers={**headers, **request_id_header()})
+    async def _start(self, place: MessagePlace, ask: Ask) -> Ask:
+        if not place.has_record:
+            return await self._runtime.start(ask)
+        return await self._runtime.start(ask, lambda ask: self._threads.write_record(place, ask))
 
-    def _cancel_later(self, ask: Ask) -> Callable[[], None]:
-        """Stops a model whose answer has ended at a stop sequence. Its stream must not wait for that."""
+    async def _resume(self, exchange: MessageExchange, sent: SentMessages) -> Response:
+        """The client sends back a reply that waits for a person: with the decisions, or as it is."""
+        principal = exchange.principal
+        ids = [id for id in sent.waiting if not sent.decisions or id in sent.decisions]
+        found = {id: await self._paused.find(id, principal, exchange.request.model) for id in ids}
+        first = found[ids[0]]
+        if any(one.run_id != first.run_id for one in found.values()):
+            raise InvalidMessagesRequest(SEVERAL_REPLIES)
+        exchange.paused = {one.call_id: (one.name, id) for id, one in found.items()}
+        ask = self._fill(exchange, Ask(messages=(), agent=first.agent, thread_id=first.thread_id))
+        if sent.decisions:
+            ask = await self._decide(ask, found, sent)
+            return await self._responder.start(exchange, ask, self._runtime.start(ask))
+        if pending := await self._paused.pending(first, principal):
+            return await self._responder.go_on(exchange, ask, first.run_id, pending)
+        following = await self._paused.find_following(first.thread_id, first.run_id, principal)
+        if following is None:
+            raise unknown_question(ids[0])
+        return await self._responder.go_on(exchange, ask, following)
 
-        def cancel() -> None:
-            task = asyncio.ensure_future(self._runtime.cancel(ask.run_id))
-            CANCELLATIONS.add(task)
-            task.add_done_callback(CANCELLATIONS.discard)
+    async def _wait_again(self, exchange: MessageExchange, place: MessagePlace) -> Response:
+        """A request without messages goes on with the reply of its thread that waits for a person."""
+        principal, model = exchange.principal, exchange.request.model
+        ask = self._fill(exchange, Ask(messages=(), agent=model, thread_id=place.thread_id))
+        pending = [one for one in await self._runtime.pending(principal, place.thread_id) if one.agent == model]
+        if pending:
+            return await self._responder.go_on(exchange, ask, pending[0].run_id, pending)
+        following = await self._paused.find_following(place.thread_id, place.run_id, principal)
+        if following is None:
+            raise InvalidMessagesRequest(EMPTY)
+        return await self._responder.go_on(exchange, ask, following)
 
-        return cancel
-
-
-CANCELLATIONS: set[asyncio.Future[bool]] = set()
-"""A task that nothing refers to may be collected before it ends."""
+    async def _decide(self, ask: Ask, found: dict[str, PausedCall], sent: SentMessages) -> Ask:
+        """Raises `InvalidMessagesRequest` if the question is not open any more."""
+        first = next(iter(found.values()))
+        pending = await self._paused.pending(first, ask.principal)
+        thread = await self._runtime.settled(first.thread_id, ask.principal)
+        if not pending or thread is None:
+            raise unknown_question(next(iter(found)))
+        decisions = {one.call_id: sent.decisions[id] for id, one in found.items()}
+        return msgspec.structs.replace(ask, messages=thread.messages, answers=build_answers(pending, decisions))
 
 
 def read_betas(http: Request) -> tuple[str, ...]:
     return tuple(name.strip() for name in http.headers.get("anthropic-beta", "").split(","))
-
-
-def estimate_input(ask: Ask) -> int:
-    return measure_prompt(Prompt(ask.messages, tuple(map(Tool.offered, ask.tools)), ask.parameters)).tokens
-
-
-def message_id(run_id: str) -> str:
-    return f"msg_{run_id.removeprefix('run_')}"

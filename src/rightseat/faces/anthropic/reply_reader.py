@@ -5,8 +5,8 @@ several model responses with server-side tool calls between them; each text of t
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from rightseat.core.approvals import explain_permission
@@ -39,6 +39,7 @@ from rightseat.core.events import (
     ToolCallStarted,
     Usage,
 )
+from rightseat.core.ids import new_id
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import add_usage
 from rightseat.faces._shared.run_warnings import describe_warning
@@ -115,7 +116,10 @@ class OpenBlock:
 
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
-    """What the client asked for. `sign` makes the signature of a thinking block with this text."""
+    """What the client asked for. `sign` makes the signature of a thinking block with this text.
+
+    `paused` are calls of an earlier reply that waited for a person: their names and the ids that the client has, by our
+    ids."""
 
     offered: frozenset[str]
     sign: Callable[[str], str]
@@ -123,25 +127,29 @@ class ReplyOptions:
     omits_thinking: bool = False
     shows_server_tools: bool = False
     stop_sequences: tuple[str, ...] = ()
+    paused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 class ReplyReader:
     """The last piece is `ReplyEnd` or an `ErrorReply`; nothing follows it. `usage` is then complete."""
 
     __slots__ = (
+        "_before",
         "_blocks",
         "_calls",
         "_count",
-        "_has_client_calls",
         "_open",
         "_options",
         "_reason",
         "_server_calls",
         "_stops",
         "_unknown",
+        "has_client_calls",
         "has_ended",
         "open_text",
         "output_chars",
+        "pauses",
+        "shown_ids",
         "usage",
         "warn",
     )
@@ -149,7 +157,10 @@ class ReplyReader:
     def __init__(self, options: ReplyOptions, warn: Callable[[str], None]) -> None:
         self.warn = warn
         self.usage: Usage | None = None  # None if the model does not report it
+        self._before: Usage | None = None  # of runs before the current one: a person's decision begins another run
         self.has_ended = False
+        self.pauses = False
+        """The client may send the message back while it waits for a person."""
         self.open_text: tuple[str, int] | None = None
         """The id of the text whose deltas can be written as they are, and the index of its block."""
         self.output_chars = 0
@@ -163,9 +174,15 @@ class ReplyReader:
 
     def _offered_calls(self) -> None:
         self._calls: set[str] = set(self._options.offered)
-        self._has_client_calls = False
-        self._server_calls: dict[str, str] = {}  # id → tool
+        self.has_client_calls = False
+        self._server_calls = {id: name for id, (name, _) in self._options.paused.items()}  # id → tool
+        self.shown_ids = {id: shown for id, (_, shown) in self._options.paused.items()}
+        """The ids that the client has of server-side calls. Ours come from the model, and need not be unique."""
         self._unknown: list[str] = []  # unknown tools that were called in the last response
+
+    def shown_calls(self) -> dict[str, tuple[str, str]]:
+        """The server-side calls that the client received: their names and the client's ids, by our ids."""
+        return {id: (self._server_calls[id], shown) for id, shown in self.shown_ids.items()}
 
     @property
     def stopped_at(self) -> str | None:
@@ -206,7 +223,9 @@ class ReplyReader:
                 return self._fail(code, message)
             case MessagesReplaced():
                 return self._fail("cancelled", REPLACED) if self._count else ()
-            case TextStarted() | ReasoningStarted() | ReasoningDelta() | RunStarted():
+            case RunStarted():
+                self._before = self.usage
+            case TextStarted() | ReasoningStarted() | ReasoningDelta():
                 pass  # a block starts with its first text
             case StateReplaced() | StateChanged() | StepStarted() | StepEnded() | SpanStarted() | SpanEnded():
                 pass  # not part of the protocol
@@ -251,12 +270,13 @@ class ReplyReader:
     def _begin_call(self, event: ToolCallStarted) -> Iterable[ReplyPiece]:
         id, name = event.call_id, event.name
         if name in self._calls:
-            self._has_client_calls = True
+            self.has_client_calls = True
             return self._begin(id, "tool_use", {"type": "tool_use", "id": id, "name": name, "input": {}})
         self._server_calls[id] = name
         if not self._options.shows_server_tools:
             return ()
-        block: dict[str, JsonValue] = {"type": "mcp_tool_use", "id": id, "name": name, "server_name": SERVER_NAME}
+        shown_id = self.shown_ids.setdefault(id, new_id("mcptoolu"))
+        block: dict[str, JsonValue] = {"type": "mcp_tool_use", "id": shown_id, "name": name, "server_name": SERVER_NAME}
         return self._begin(id, "mcp_tool_use", block | {"input": {}})
 
     def _add_result(self, event: ToolCallReturned) -> Iterable[ReplyPiece]:
@@ -265,7 +285,8 @@ class ReplyReader:
         if not self._options.shows_server_tools or event.call_id not in self._server_calls:
             return ()
         content: list[JsonValue] = [{"type": "text", "text": event.content}]
-        block: dict[str, JsonValue] = {"type": "mcp_tool_result", "tool_use_id": event.call_id}
+        shown_id = self.shown_ids.setdefault(event.call_id, new_id("mcptoolu"))
+        block: dict[str, JsonValue] = {"type": "mcp_tool_result", "tool_use_id": shown_id}
         return self._add_whole(event.call_id, block | {"is_error": event.error is not None, "content": content})
 
     def _add_whole(self, id: str, block: dict[str, JsonValue]) -> Iterator[ReplyPiece]:
@@ -332,7 +353,8 @@ class ReplyReader:
             self._calls.difference_update(map(str, value))
 
     def _finish(self, event: RunFinished) -> Iterator[ReplyPiece]:
-        self.usage = event.usage or self.usage  # that of the run has the model calls without a response of their own
+        if event.usage is not None:  # that of the run has the model calls without a response of their own
+            self.usage = add_usage(self._before, event.usage) if self._before else event.usage
         if event.outcome == "cancelled":
             yield from self._fail("cancelled", event.reason or "The run was cancelled before it finished.")
             return
@@ -340,10 +362,13 @@ class ReplyReader:
             yield from self._ask(event.interrupts)
         for name in self._unknown:
             self.warn(f"The model called {name!r}, which is not one of the tools; the call was ignored.")
-        if self._has_client_calls and self._server_calls and not self._options.shows_server_tools:
+        if self.has_client_calls and self._server_calls and not self._options.shows_server_tools:
             listed = ", ".join(sorted(set(self._server_calls.values())))
             self.warn(f"The agent also ran tools of its own, whose results the next request will not have: {listed}.")
-        calls = self._has_client_calls and self._reason in ("stop", "tool_calls")
+        if event.interrupts and self.pauses:
+            yield from self._close(ReplyEnd("pause_turn"))
+            return
+        calls = self.has_client_calls and self._reason in ("stop", "tool_calls")
         yield from self._close(ReplyEnd("tool_use" if calls else REASONS[self._reason]))
 
     def _ask(self, interrupts: Iterable[Interrupt]) -> Iterator[ReplyPiece]:

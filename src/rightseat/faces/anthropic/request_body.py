@@ -76,6 +76,11 @@ class OutputConfig(msgspec.Struct):
     format: OutputFormatParam | None = None
 
 
+class ThreadParam(msgspec.Struct):
+    type: Literal["create", "continue"]
+    previous_message_id: str | None = None
+
+
 class MessagesBody(msgspec.Struct):
     messages: list[MessageParam]
     max_tokens: Count | None = None
@@ -92,6 +97,7 @@ class MessagesBody(msgspec.Struct):
     output_config: OutputConfig | None = None
     output_format: OutputFormatParam | None = None
     metadata: dict[str, Any] | None = None
+    thread: ThreadParam | None = None
 
 
 KNOWN = frozenset(MessagesBody.__struct_fields__)
@@ -129,6 +135,19 @@ class MessagesRequest:
     def knows_server_tools(self) -> bool:
         return any(beta.startswith(MCP_BETA) for beta in self.betas)
 
+    @property
+    def continues_thread(self) -> bool:
+        return self.body.thread is not None and self.body.thread.type == "continue"
+
+    @property
+    def inherits_tools(self) -> bool:
+        """Whether its tools are those of the thread that it continues."""
+        return self.continues_thread and self.body.tools is None
+
+    def choose_tool(self) -> None:
+        """Raises `InvalidMessagesRequest` for a choice that is not among the tools."""
+        self.tool_choice = read_tool_choice(self.body.tool_choice, [tool.name for tool in self.tools])
+
     def warn(self, text: str) -> None:
         if text not in self.warnings:
             self.warnings.append(text)
@@ -146,8 +165,8 @@ def decode_messages(body: bytes, betas: Sequence[str] = (), *, needs_max_tokens:
         raise InvalidMessagesRequest("max_tokens: the field is missing. It is the longest answer, in tokens.")
     check_values(request)
     request.tools = read_tools(request.body.tools or (), request.warn)
-    names = [tool.name for tool in request.tools]
-    request.tool_choice = read_tool_choice(request.body.tool_choice, names)
+    if not request.inherits_tools:
+        request.choose_tool()
     return request
 
 

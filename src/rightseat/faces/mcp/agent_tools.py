@@ -11,8 +11,8 @@ import mcp_types as types
 import msgspec
 
 from rightseat.access.authenticator import RouteAuth
+from rightseat.concurrency import aclosing, run_or_undo
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.concurrency import aclosing, run_or_undo
 from rightseat.core.errors import BadRequest
 from rightseat.core.events import Interrupt, RunFailed, RunFinished, StepStarted, ToolCallStarted
 from rightseat.core.ids import new_id

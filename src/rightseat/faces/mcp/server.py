@@ -12,10 +12,10 @@ from mcp.server import Server, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from rightseat.access.authenticator import RouteAuth
+from rightseat.concurrency import aclosing
 from rightseat.core.agent import Agent, ExposesTools
 from rightseat.core.approvals import APPROVAL, explain_permission, record_decisions
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import InternalError, LimitExceeded, RightseatError
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished, StepStarted, ToolCallReturned
 from rightseat.core.ids import new_id

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event, ToolCallDelta, ToolCallEnded, ToolCallStarted
 from rightseat.core.loop.tool_calls import resume_calls, run_calls

@@ -59,6 +59,7 @@ class StreamOptions(msgspec.Struct):
 Unit = Annotated[float, Meta(ge=0, le=1)]
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 Count = Annotated[int, Meta(ge=1)]
+CacheKey = Annotated[str, Meta(max_length=512)]
 
 
 class ChatBody(msgspec.Struct):
@@ -83,6 +84,7 @@ class ChatBody(msgspec.Struct):
     n: int | None = None
     user: str | None = None
     metadata: dict[str, Any] | None = None
+    prompt_cache_key: CacheKey | None = None
 
 
 KNOWN = frozenset(msgspec.structs.asdict(ChatBody([])))
@@ -173,6 +175,7 @@ def read_parameters(body: ChatBody, tools: Sequence[ToolOffer]) -> Parameters:
     if body.top_logprobs is not None and not body.logprobs:
         raise InvalidRequest("`top_logprobs` needs `logprobs: true`.", "top_logprobs")
     return Parameters(
+        cache_key=body.prompt_cache_key or None,
         temperature=body.temperature,
         max_tokens=body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens,
         stop=(body.stop,) if isinstance(body.stop, str) else tuple(body.stop) if body.stop else None,

@@ -60,6 +60,14 @@ UNSUPPORTED_APIS = {
 }
 """By the first segment of their path."""
 
+UNSUPPORTED_PATHS = {
+    "/responses/compact": "Compaction of a conversation is not served. Clients such as Codex summarize it themselves.",
+    "/responses/input_tokens": "Tokens are not counted in advance. `usage` of a response has their number.",
+}
+UNSUPPORTED_METHODS = {
+    ("GET", "/responses"): "Responses are created by POST, and streamed with `stream: true`. There is no WebSocket.",
+}
+
 SERVED_PATHS = "/responses, /chat/completions, /conversations, /embeddings, /audio/transcriptions, /models and /files"
 MAX_PATH_CHARS = 200
 
@@ -134,7 +142,8 @@ def explain_path(method: str, path: str, base: str, status: int) -> str:
     """Why `method` cannot be used at `path`, which is below `base`, the path of the face."""
     shown = base + path[:MAX_PATH_CHARS]
     if status == 405:
-        return f"{shown} does not support {method}."
+        reasons = (UNSUPPORTED_METHODS.get((method, path)), UNSUPPORTED_PATHS.get(path))
+        return " ".join([f"{shown} does not support {method}.", *filter(None, reasons)])
     if not path.strip("/"):
         return f"{shown} is the base URL of an OpenAI-compatible API, for clients such as OpenAI(base_url=…)."
     if reason := UNSUPPORTED_APIS.get(path.split("/")[1]):

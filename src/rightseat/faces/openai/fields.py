@@ -22,7 +22,6 @@ REFUSED = {
 HARMLESS = {
     "metadata",
     "prediction",
-    "prompt_cache_key",
     "prompt_cache_retention",
     "safety_identifier",
     "service_tier",

@@ -40,10 +40,10 @@ from rightseat.faces.operator.setup import SetupRoutes
 from rightseat.faces.operator.threads import ThreadRoutes
 from rightseat.faces.operator.usage_sums import UsageRoutes
 from rightseat.health.own_server import OwnServer
-from rightseat.limits.meter_context import Metering
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.rights import Operator
 from rightseat.operations.service import Operations
+from rightseat.operations.usage import UsageReports
 from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def routes(
     auth: RouteAuth,
     operations: Operations,
     own_server: OwnServer | None = None,
-    metering: Metering | None = None,
+    usage: UsageReports | None = None,
     feedback: OwnFeedback | None = None,
 ) -> APIRouter:
     router = APIRouter()
@@ -106,7 +106,7 @@ def routes(
         **AccessRoutes(own_server, is_editing=is_editing).routes(),
         **PluginRoutes(runtime, operations.plugins, is_editing=is_editing).routes(),
         **MetricsRoute(operations).routes(),
-        **UsageRoutes(metering, auth, currency).routes(),
+        **UsageRoutes(usage, currency).routes(),
         **SetupRoutes(own_server).routes(),
         **LiveRoute(runtime, operations, options.keep_alive).routes(),
     }

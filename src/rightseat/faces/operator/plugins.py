@@ -13,9 +13,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from rightseat.concurrency import aclosing
 from rightseat.core.admission import RunSlot
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.events import Event, RunFailed
 from rightseat.core.ids import new_id

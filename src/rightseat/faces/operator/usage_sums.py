@@ -10,16 +10,15 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.queries import read_choice
 from rightseat.faces.operator.requests import OperatorRequest, Routes
-from rightseat.limits.meter_context import Metering
-from rightseat.limits.report import describe_counters, describe_rows, share_left
-from rightseat.limits.rules import own_subjects
-from rightseat.limits.store import LimitStore, UsageColumn, UsageQuery, UsageRow
+from rightseat.limits.report import describe_rows, share_left
+from rightseat.limits.store import UsageColumn, UsageQuery, UsageRow
 from rightseat.limits.windows import find_zone
+from rightseat.operations.rights import Operator
+from rightseat.operations.usage import UsageReports
 
 GROUPS: dict[str, UsageColumn] = {
     "user": "user",
@@ -62,17 +61,15 @@ class LimitsLine(msgspec.Struct, frozen=True):
 
 
 class UsageRoutes:
-    """Without `metering` the server counts nothing."""
+    """Without `usage` the server counts nothing."""
 
     def __init__(
         self,
-        metering: Metering | None,
-        auth: RouteAuth,
+        usage: UsageReports | None,
         currency: str,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._metering = metering
-        self._auth = auth
+        self._usage = usage
         self._currency = currency
         self._clock = clock
 
@@ -83,35 +80,27 @@ class UsageRoutes:
         parameters = request.http.query_params
         by = GROUPS[read_choice(parameters, "by", GROUPS) or "user"]
         days = PERIODS[read_choice(parameters, "days", PERIODS) or DEFAULT_DAYS]
-        user, store = await self._user_of(request), self._metering.ledger.store if self._metering else None
-        zone = store.zone if store else "UTC"
+        is_everyone = request.rights.includes_usage
+        zone = self._usage.zone if self._usage else "UTC"
         until = self._clock().astimezone(find_zone(zone)).date()
         since = until - timedelta(days=days - 1)
         line = UsageLine(
-            store is not None, user is None, self._currency, zone, since.isoformat(), until.isoformat(), by
+            self._usage is not None, is_everyone, self._currency, zone, since.isoformat(), until.isoformat(), by
         )
-        return json_response(await add_sums(line, store, UsageQuery((by,), since, until, user)) if store else line)
+        if self._usage is None:
+            return json_response(line)
+        return json_response(await add_sums(line, self._usage, request.operator, UsageQuery((by,), since, until)))
 
     async def show_limits(self, request: OperatorRequest) -> Response:
         """The counters of which the least is left; each as `GET /usage/limits` of the face `usage` has it."""
-        if self._metering is None:
-            return json_response(LimitsLine())
-        user, store = await self._user_of(request), self._metering.ledger.store
-        now, rows = await store.counters()
-        own = own_subjects(user) if user is not None else None
-        found = sorted(describe_counters(self._metering.limits, now, rows, store.zone, own), key=share_left)
+        counters = await self._usage.list_counters(request.operator) if self._usage else ()
+        found = sorted(counters, key=share_left)
         return json_response(LimitsLine(found[:MAX_COUNTERS], max(0, len(found) - MAX_COUNTERS)))
 
-    async def _user_of(self, request: OperatorRequest) -> str | None:
-        """The user whose usage the request may see; None for all users."""
-        if request.rights.watch is None or self._auth.has_named_scope(request.http, "usage"):
-            return None
-        return request.principal.id
 
-
-async def add_sums(line: UsageLine, store: LimitStore, by_group: UsageQuery) -> UsageLine:
+async def add_sums(line: UsageLine, usage: UsageReports, operator: Operator, by_group: UsageQuery) -> UsageLine:
     by_day = msgspec.structs.replace(by_group, by=("day",))
-    days, groups = await store.usage(by_day), sorted(await store.usage(by_group), key=rank)
+    days, groups = await usage.sum(operator, by_day), sorted(await usage.sum(operator, by_group), key=rank)
     return msgspec.structs.replace(
         line,
         days=describe_rows(by_day, days),

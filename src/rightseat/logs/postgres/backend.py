@@ -71,6 +71,11 @@ WHERE runs.id = $1 AND (records.epoch, records.seq) > ($2, $3) ORDER BY records.
 DELETE_RUNS = "DELETE FROM log_runs WHERE id = ANY($1::text[]) RETURNING key"
 # A statement of its own, so that it also sees the records of a writer that the first one waited for.
 DELETE_RECORDS = "DELETE FROM log_records WHERE run_key = ANY($1::bigint[])"
+# The retention counts from `ended_at`, so a judged run gets a later one. A run that is written has none.
+KEEP_JUDGED = """
+UPDATE log_runs SET ended_at = greatest(ended_at, now() + make_interval(secs => $2))
+WHERE id = $1 AND ended_at IS NOT NULL
+"""
 DELETE_EXPIRED = """
 WITH due AS (
     SELECT key FROM log_runs WHERE ended_at < now() - make_interval(secs => $1) LIMIT 100 FOR UPDATE SKIP LOCKED
@@ -84,10 +89,11 @@ DELETE FROM log_records USING deleted WHERE run_key = deleted.key
 class PostgresBackend:
     max_runs_per_subscription = 100_000  # a notification names the runs to read
 
-    def __init__(self, url: str, *, retention_seconds: float) -> None:
+    def __init__(self, url: str, *, retention_seconds: float, judged_seconds: float = 0) -> None:
         self._url = read_url(url, "the log")
         self._connector = PostgresConnector(self._url, CONNECT_TIMEOUT_S)
         self._retention_seconds = retention_seconds
+        self._judged_seconds = judged_seconds
         self._channel = ""
         self._observe: ObserveOperation = ignore_operation
 
@@ -219,6 +225,10 @@ class PostgresBackend:
         async with self._connection() as connection, connection.transaction():
             keys = [key for (key,) in await connection.fetch(DELETE_RUNS, run_ids)]
             await connection.execute(DELETE_RECORDS, keys)
+
+    async def keep_judged(self, run_id: str) -> None:
+        async with self._connection() as connection:
+            await connection.execute(KEEP_JUDGED, run_id, self._judged_seconds - self._retention_seconds)
 
     async def clean_up(self, live: Sequence[str]) -> None:
         """By the database's clock; several processes may do so at once."""

@@ -22,6 +22,8 @@ class Options(BaseModel):
     received."""
     retention_minutes: float = Field(default=60.0, gt=0)
     """How many minutes a run can still be followed from its beginning after it has ended."""
+    judged_retention_days: float = Field(default=14.0, ge=1)
+    """How many days a run that its user has judged can be read after the last vote, if that is longer."""
     timeout: float = Field(default=30.0, gt=0)
     """How many seconds a run waits for an unavailable server before it fails."""
 
@@ -32,5 +34,6 @@ def build(options: Options) -> Log:
         prefix=options.prefix,
         min_replicas=options.min_replicas,
         retention_seconds=options.retention_minutes * 60,
+        judged_seconds=options.judged_retention_days * 86_400,
     )
     return SharedLog(backend, options.timeout)

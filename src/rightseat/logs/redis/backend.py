@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from redis.exceptions import AuthenticationError, ResponseError
 
-from rightseat.core.concurrency import run_or_undo
+from rightseat.concurrency import run_or_undo
 from rightseat.core.errors import ConfigError, LogTruncated, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Position
 from rightseat.logs.redis.connection import Command, RedisConnection, Reply, build_pool
@@ -28,11 +28,15 @@ REPLICATION_TIMEOUT_S = 1.0
 class RedisBackend:
     max_runs_per_subscription = 500  # XREAD looks at each of its streams every time
 
-    def __init__(self, url: str, *, prefix: str, min_replicas: int, retention_seconds: float) -> None:
+    def __init__(
+        self, url: str, *, prefix: str, min_replicas: int, retention_seconds: float, judged_seconds: float = 0
+    ) -> None:
         self._pool = build_pool(url)
         self._prefix = prefix.encode()
         self._min_replicas = min_replicas
         self._retention_s = b"%d" % max(int(retention_seconds), 1)
+        # A judged run may be resumed meanwhile: then nothing must expire it earlier than an abandoned one.
+        self._judged_s = b"%d" % max(int(judged_seconds), int(retention_seconds), int(ABANDONED_S))
         self._observe: ObserveOperation = ignore_operation
 
     def observe_operations(self, observe: ObserveOperation) -> None:
@@ -160,6 +164,10 @@ class RedisBackend:
         if run_ids:
             [reply] = await self._control.send((b"UNLINK", *map(self.key, run_ids)))
             check(reply)
+
+    async def keep_judged(self, run_id: str) -> None:
+        [reply] = await self._control.send((b"EXPIRE", self.key(run_id), self._judged_s))
+        check(reply)
 
     async def clean_up(self, live: Sequence[str]) -> None:
         """Redis expires streams by itself; live runs only have to be renewed."""

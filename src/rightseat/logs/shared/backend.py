@@ -72,6 +72,10 @@ class LogBackend(Protocol):
 
     async def delete(self, run_ids: Sequence[str]) -> None: ...
 
+    async def keep_judged(self, run_id: str) -> None:
+        """Delete an ended run later than others, if it is still there."""
+        ...
+
     async def clean_up(self, live: Sequence[str]) -> None:
         """Delete runs whose retention is over, and protect the runs in `live` from it."""
         ...

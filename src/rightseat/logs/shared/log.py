@@ -13,8 +13,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Self, TypeVar
 
+from rightseat.concurrency import aclosing, run_to_completion
 from rightseat.core import errors
-from rightseat.core.concurrency import aclosing, run_to_completion
 from rightseat.core.log import Entry, ImmediateSink, Writer, position
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LogBackend
@@ -267,6 +267,12 @@ class SharedLog:
             if not run.is_written_here:
                 run.end()
                 self._drop(run)
+
+    async def keep_judged(self, run_id: str) -> None:
+        try:
+            await self._backend.keep_judged(run_id)
+        except BackendUnavailable as problem:
+            logger.warning("run %s is judged, but the log deletes it as soon as others: %s", run_id, problem)
 
     async def _receive_rest(self, run: SharedRun) -> None:
         """Its followers receive the end of a run that is deleted: the subscription may be some milliseconds behind."""

@@ -16,7 +16,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rightseat.core.concurrency import aclosing, run_to_completion
+from rightseat.concurrency import aclosing, run_to_completion
 from rightseat.core.errors import NotConfigured, RightseatError, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Entry, ImmediateSink, Log, Writer, seq
 from rightseat.erasure import Eraser, clean_file

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from rightseat.core.concurrency import aclosing
-from rightseat.core.errors import ConfigError, ModelError, ModelRefused
+from rightseat.concurrency import aclosing
+from rightseat.core.errors import ConfigError, ModelError, ModelRefused, ModelUnreachable
 from rightseat.core.loop.continuation import OverlapFilter
 from rightseat.core.model import CannotContinue, Chunk, NoteChunk, PartialOutput, Prompt, UsageChunk
 from rightseat.core.types import JSON_ERRORS
@@ -84,6 +84,19 @@ class Anthropic:
                     )
                 if (new := known.filter(chunk)) is not None:
                     yield new
+
+    async def count_prompt(self, prompt: Prompt) -> int | None:
+        """The clouds do not count."""
+        if self.options.platform != "anthropic":
+            return None
+        body = select_counted(write_request(self.options, prompt).body)
+        response = await self._upstream.post("/v1/messages/count_tokens", _encode(body))
+        try:
+            return _decode_count(response).input_tokens
+        except JSON_ERRORS as error:
+            raise ModelUnreachable(
+                f"The model provider returned something other than a token count: {error}"
+            ) from error
 
     async def _count(self, body: Mapping[str, object]) -> int:
         try:

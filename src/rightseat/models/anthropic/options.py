@@ -75,8 +75,9 @@ class Options(NetworkOptions):
     """`adaptive` lets the model decide how long it reasons; a number is a token budget of at least 1024."""
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     """How much work the model puts into a response."""
-    client_effort: bool = True
-    """A client may ask for another `effort`. Switch it off for a model that rejects the field."""
+    client_effort: bool | None = None
+    """Pass on the effort that a client asks for. Unset: only if the model has an `effort` here. Older models reject the
+    field."""
     prefill: bool | None = None
     """Whether an interrupted response of a durable run continues where it stopped. Unset: with models up to 4.5, as
     Anthropic documents. Later models reject a prefilled response and start over."""

@@ -96,7 +96,8 @@ def write_output(request: AnthropicRequest, options: Options, prompt: Prompt) ->
 
 
 def choose_effort(options: Options, parameters: Parameters) -> str | None:
-    wanted = parameters.effort if options.client_effort else None
+    is_passed_on = options.effort is not None if options.client_effort is None else options.client_effort
+    wanted = parameters.effort if is_passed_on else None
     return "low" if wanted == "minimal" else wanted or options.effort
 
 

@@ -5,6 +5,7 @@ and `parsing` turns its text into chunks.
 """
 
 from collections.abc import AsyncIterator
+from functools import partial
 from importlib.util import find_spec
 from typing import Literal
 
@@ -15,6 +16,8 @@ from rightseat.core.model import Model
 from rightseat.egress.deadlines import Timeouts
 from rightseat.installation import install_command
 from rightseat.models.completion import backends, report
+from rightseat.models.completion.backends.options import EmbeddingOptions
+from rightseat.models.completion.embeddings import EmbeddingCompletion, EmbeddingServer
 from rightseat.models.completion.model import Completion
 
 TEMPLATE_LIBRARIES = ("minijinja", "jinja2")  # of the extra `local`; imported only in the process that renders
@@ -48,6 +51,9 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     backend: backends.BackendOptions
     """The server that runs the model: one at a `url`, or one that rightseat starts with a `model` file."""
+    embeddings: EmbeddingOptions | None = None
+    """A second llama-server, for `/v1/embeddings` and the search among many flows: one at a `url`, or one that
+    rightseat starts with a `model` file. Unset: this model has no embeddings."""
     style: StyleName = "auto"
     """How the model calls tools. `auto` derives it from the chat template; `rightseat check` prints the result."""
     tool_signature_format: Literal["json_schema", "typescript"] | None = None
@@ -60,7 +66,9 @@ class Options(BaseModel):
 
 def build(options: Options) -> Model:
     check_installed()
-    return Completion(
+    embeddings = None if options.embeddings is None else EmbeddingServer(options.embeddings)
+    make = Completion if embeddings is None else partial(EmbeddingCompletion, embeddings)
+    return make(
         backends.build(options.backend),
         style=options.style,
         tool_signature_format=options.tool_signature_format,
@@ -81,4 +89,4 @@ def check_installed() -> None:
 
 def explain(options: Options) -> AsyncIterator[str]:
     """What runs the model, and which style was chosen for it."""
-    return report.explain(backends.build(options.backend), options.style)
+    return report.explain(backends.build(options.backend), options.style, options.embeddings)

@@ -42,6 +42,8 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
     frequency_penalty: float | None = None
     logprobs: int | None = None
     thread_id: str | None = None
+    cache_key: str | None = None
+    """The client's name for requests that begin alike."""
 
 
 class TextPiece(msgspec.Struct, frozen=True):

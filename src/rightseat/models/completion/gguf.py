@@ -38,6 +38,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     template: str = ""
     tool_template: str = ""
     context_window: int | None = None
+    has_pooling: bool = False
+    """Whether the file says how the vectors of a text's tokens become one, as those of embedding models do."""
     bos: str = ""
     eos: str = ""
     size: int = 0
@@ -72,6 +74,7 @@ def _header(reader: "_HeaderReader", size: int) -> Header:
         template=_text(entries.get("tokenizer.chat_template")),
         tool_template=_text(entries.get("tokenizer.chat_template.tool_use")),
         context_window=context if isinstance(context, int) and context > 0 else None,
+        has_pooling=isinstance(entries.get(f"{architecture}.pooling_type"), int),
         bos=reader.token(vocabulary, entries.get("tokenizer.ggml.bos_token_id")),
         eos=reader.token(vocabulary, entries.get("tokenizer.ggml.eos_token_id")),
         size=size,

@@ -1,16 +1,17 @@
 """The adapter of models behind a raw completion endpoint: writes the prompt and parses the text."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 import msgspec
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Parameters
-from rightseat.core.concurrency import aclosing
-from rightseat.core.errors import ContextTooLong
+from rightseat.core.errors import ConfigError, ContextTooLong
 from rightseat.core.events import StopReason
+from rightseat.core.messages import Message, user
 from rightseat.core.model import (
     Chunk,
     NoteChunk,
@@ -20,10 +21,12 @@ from rightseat.core.model import (
     SupervisesServer,
     UsageChunk,
 )
+from rightseat.core.tools import Tool
 from rightseat.egress.deadlines import Deadlines, Timeouts, model_timeout
 from rightseat.models.completion import continuation
 from rightseat.models.completion import plan as plans
 from rightseat.models.completion.backend import Backend, CompletionRequest, Constraint, Description, End, TextPiece
+from rightseat.models.completion.backends.prompt_cache import PromptCache, WarmedPrompt, count_shared_chars
 from rightseat.models.completion.parsing.reader import Reader
 from rightseat.models.completion.styles import select
 from rightseat.models.completion.styles.style import Signatures, Style
@@ -89,12 +92,32 @@ class Completion:
     def continue_stream(self, prompt: Prompt, begun: PartialOutput) -> AsyncIterator[Chunk]:
         return self._answer(prompt, begun)
 
+    async def count_prompt(self, prompt: Prompt) -> int | None:
+        """With the chat template and the tools, as the model reads them."""
+        if not isinstance(self._backend, continuation.SupportsTokenCount):
+            return None
+        return await self._backend.count((await self._render(self._with_defaults(prompt))).text)
+
+    async def warm(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> WarmedPrompt:
+        """Process and save the beginning that all conversations with these messages and tools share.
+
+        It is what the prompts of two different questions have in common: only the template knows where a question
+        begins. Raises `ConfigError` if the backend has no prompt cache, or the beginning is too short for it.
+        """
+        cache = getattr(self._backend, "prompt_cache", None)
+        if not isinstance(cache, PromptCache):
+            raise ConfigError(
+                "Only a llama-server that rightseat starts has a prompt cache: the model needs `backend.model`, and no "
+                "`prompt_cache: {max_files: 0}`."
+            )
+        prompts = [Prompt((*messages, user(question)), tools) for question in ("0 is a number?", "Who is it?")]
+        one, other = [(await self._render(prompt)).text for prompt in prompts]
+        return await cache.warm(one[: count_shared_chars(one, other)])
+
     async def _answer(self, prompt: Prompt, begun: PartialOutput | None = None) -> AsyncIterator[Chunk]:
         prompt = self._with_defaults(prompt)
-        profile = await self._profile(has_tools=bool(prompt.tools) and prompt.parameters.tool_choice != "none")
-        plan = plans.make_plan(prompt, profile.style, triggers=self._backend.has_triggers)
-        template_input = plans.write_template_input(plan, prompt, profile.description, self._tool_signature_format)
-        text = await profile.template.render(template_input.turns, template_input.tools, template_input.variables)
+        rendered = await self._render(prompt)
+        profile, plan, text = rendered.profile, rendered.plan, rendered.text
         request = self._request(prompt, text, plan.constraint(text, thinks=profile.reasons), profile)
         reader, rest = plan.reader(text), None
         if begun is None:
@@ -122,6 +145,13 @@ class Completion:
                         deadlines.resume(True)
         except ContextTooLong as error:
             raise explain_too_long(error, plan.tools, text) from None
+
+    async def _render(self, prompt: Prompt) -> "_Rendered":
+        profile = await self._profile(has_tools=bool(prompt.tools) and prompt.parameters.tool_choice != "none")
+        plan = plans.make_plan(prompt, profile.style, triggers=self._backend.has_triggers)
+        template_input = plans.write_template_input(plan, prompt, profile.description, self._tool_signature_format)
+        text = await profile.template.render(template_input.turns, template_input.tools, template_input.variables)
+        return _Rendered(profile, plan, text)
 
     async def _profile(self, *, has_tools: bool) -> "_Profile":
         """Return the description of the model and its style for this kind of request; refreshed when it changes."""
@@ -161,6 +191,7 @@ class Completion:
             frequency_penalty=parameters.frequency_penalty,
             logprobs=parameters.logprobs,
             thread_id=prompt.thread_id,
+            cache_key=parameters.cache_key,
         )
 
 
@@ -177,6 +208,13 @@ class _Profile:
     def reasons(self) -> bool:
         """Whether the model was trained to reason before it responds."""
         return plans.THINK in self.template.source
+
+
+@dataclass(frozen=True, slots=True)
+class _Rendered:
+    profile: _Profile
+    plan: plans.Plan
+    text: str
 
 
 def finish_response(reader: Reader, end: End, parameters: Parameters) -> list[Chunk]:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import NamedTool, Parameters, ToolChoice
-from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.core.loop.tool_calls import read_arguments

@@ -10,8 +10,8 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Answer
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.events import Custom, Event, RunFinished, StepEnded, StepStarted
 from rightseat.core.types import JsonValue

@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.events import Custom, Event
 from rightseat.core.ids import new_id
 from rightseat.core.types import JsonValue

@@ -23,7 +23,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import Implementation, ToolListChangedNotification
 
-from rightseat.core.concurrency import is_cancelled, run_to_completion
+from rightseat.concurrency import is_cancelled, run_to_completion
 from rightseat.core.errors import AgentUnreachable
 from rightseat.egress.network import NetworkOptions, find_proxy, make_tls
 from rightseat.toolboxes.mcp.options import Options

@@ -13,7 +13,7 @@ import mcp_types as types
 from mcp import MCPError
 from pydantic import ValidationError
 
-from rightseat.core.concurrency import run_to_completion
+from rightseat.concurrency import run_to_completion
 from rightseat.core.errors import AgentError
 from rightseat.egress.redaction import Redactor, find_secrets
 from rightseat.toolboxes.mcp.connection import Connection, describe_error, unreachable

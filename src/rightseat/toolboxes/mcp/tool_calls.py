@@ -10,8 +10,8 @@ import msgspec
 from mcp import MCPError
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from rightseat.concurrency import is_cancelled, run_to_completion
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import is_cancelled, run_to_completion
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event, Interrupt, RunFinished, ToolCallReturned
 from rightseat.core.ids import new_id

@@ -25,9 +25,10 @@ import { safety } from "../scenarios/safety.mjs";
 import { workbench } from "../scenarios/workbench.mjs";
 import { operating } from "../scenarios/operating.mjs";
 import { everyone } from "../scenarios/everyone.mjs";
+import { feedback } from "../scenarios/feedback.mjs";
 
 const USAGE = "run [--url URL] [--slice N or N-M] [--slack F] [--list] [--json FILE] [SCENARIO ...]";
-const scenarios = [...loading, ...chat, ...staying, ...questions, ...flows, ...timeline, ...threads, ...rights, ...safety, ...workbench, ...operating, ...everyone];
+const scenarios = [...loading, ...chat, ...staying, ...questions, ...flows, ...timeline, ...threads, ...rights, ...safety, ...workbench, ...operating, ...feedback, ...everyone];
 
 function readSlice(text = "1-5") {
   const found = /^([1-5])(?:-([1-5]))?$/.exec(text);

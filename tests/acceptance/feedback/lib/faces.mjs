@@ -2,9 +2,9 @@
 import { expect, show, unique } from "../../_lib/expect.mjs";
 
 /** Where each face takes votes. */
-export const FEEDBACK = { copilotkit: "/copilotkit/feedback", "ai-sdk": "/api/chat/feedback", responses: "/v1/feedback" };
+export const FEEDBACK = { copilotkit: "/copilotkit/feedback", "ai-sdk": "/api/chat/feedback", responses: "/v1/feedback", anthropic: "/anthropic/v1/feedback" };
 /** What `through` says of it. */
-export const THROUGH = { copilotkit: "copilotkit", "ai-sdk": "ai_sdk", responses: "openai" };
+export const THROUGH = { copilotkit: "copilotkit", "ai-sdk": "ai_sdk", responses: "openai", anthropic: "anthropic" };
 
 /** `{status, body, text}`; `body` is the JSON where there is one. */
 export async function call(url, { method = "GET", key, headers = {}, json, raw } = {}) {
@@ -57,6 +57,10 @@ export const ask = {
   async responses(url, { key }, text) {
     const body = ok(await call(`${url}/v1/responses`, { method: "POST", key, json: { model: "default", input: text } }), "a response");
     return { id: body.id };
+  },
+  async anthropic(url, { key }, text) {
+    const json = { model: "default", max_tokens: 100, messages: [{ role: "user", content: text }] };
+    return { id: ok(await call(`${url}/anthropic/v1/messages`, { method: "POST", key, json }), "a message").id };
   },
   async completion(url, { key }, text) {
     const json = { model: "default", messages: [{ role: "user", content: text }] };

@@ -22,7 +22,7 @@ async function judge(world, face, user, id, isStored = true) {
 const cycles = Object.keys(FEEDBACK).map((face) => ({
   name: `feedback-${face}`, about: `${face}: one row, changed, withdrawn`, async run(world) {
     const user = world.user();
-    await judge(world, face, user, (await ask[face](world.url, user, "hello")).id);
+    await judge(world, face, user, (await ask[face](world.url, user, "hello")).id, face !== "anthropic");
   },
 }));
 

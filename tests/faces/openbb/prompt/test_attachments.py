@@ -4,8 +4,8 @@ import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import Ask
-from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event
 from rightseat.core.messages import File, Image

@@ -1,7 +1,8 @@
 """Stands in for llama-server where the program itself is not what is tested: its arguments, its endpoints, no model.
 
 It answers `/completion` with how many characters of the prompt it knew already, as llama-server does with tokens, and
-keeps what it was told to save. What stands in a file `answer` beside its model is its answer. A
+keeps what it was told to save. What stands in a file `answer` beside its model is its answer, in a file `template` its
+chat template. A
 file `slow` in the folder of its model keeps it loading, `broken` ends it at once.
 """
 
@@ -34,7 +35,8 @@ class Handler(BaseHTTPRequestHandler):
         if (folder / "slow").exists():
             return self.reply({"error": {"code": 503, "message": "Loading model"}}, 503)
         if self.path == "/props":
-            props = {"model_alias": "stand-in", "chat_template": "x", "total_slots": len(slots)}
+            template = (folder / "template").read_text() if (folder / "template").exists() else "x"
+            props = {"model_alias": "stand-in", "chat_template": template, "total_slots": len(slots)}
             props |= {"arguments": arguments, "key": os.environ.get("LLAMA_API_KEY")}
             return self.reply(props)
         return self.reply({"status": "ok"})
@@ -44,6 +46,8 @@ class Handler(BaseHTTPRequestHandler):
         address = urlsplit(self.path)
         if address.path == "/tokenize":
             return self.reply({"tokens": []})
+        if address.path == "/v1/embeddings":
+            return self.embed(body["input"])
         if address.path == "/completion":
             return self.complete(body)
         number, file = int(address.path.rpartition("/")[2]), Path(said("--slot-save-path")) / body["filename"]
@@ -52,6 +56,17 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply({"n_saved": len(slots[number])})
         slots[number] = file.read_text()
         return self.reply({"n_restored": len(slots[number])})
+
+    def embed(self, texts: list[str]) -> None:
+        """A vector of a text has its length, and the number of texts in the request."""
+        if "--embeddings" not in arguments:
+            return self.reply({"error": {"code": 501, "message": "This server does not support embeddings."}}, 501)
+        size = int(said("-ub"))
+        if any(len(text) > size for text in texts):
+            message = f"input ({max(map(len, texts))} tokens) is too large to process. increase the physical batch size"
+            return self.reply({"error": {"code": 500, "message": message}}, 500)
+        data = [{"index": at, "embedding": [len(text), len(texts), 0.5]} for at, text in enumerate(texts)]
+        return self.reply({"data": data, "usage": {"prompt_tokens": sum(map(len, texts))}})
 
     def complete(self, body: dict[str, Any]) -> None:
         number, prompt = body.get("id_slot", 0), body["prompt"]

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from pydantic import SecretStr
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import (
     ContextTooLong,
     ModelBusy,

@@ -39,8 +39,8 @@ def server_process(options: LlamaCppOptions) -> ServerProcess:
     return ServerProcess(options, options.model)
 
 
-async def say(backend: ServerProcess, prompt: str) -> End:
-    *_, end = [piece async for piece in backend.generate(CompletionRequest(prompt=prompt))]
+async def say(backend: ServerProcess, prompt: str, key: str | None = None) -> End:
+    *_, end = [piece async for piece in backend.generate(CompletionRequest(prompt=prompt, cache_key=key))]
     assert isinstance(end, End)
     return end
 

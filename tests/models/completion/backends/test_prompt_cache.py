@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rightseat.core.errors import ConfigError
 from rightseat.models.completion.backend import CompletionRequest, End, TextPiece
 from rightseat.models.completion.backends import ServerProcess
 from rightseat.models.completion.backends.options import LlamaCppOptions, PromptCacheOptions
@@ -240,3 +241,67 @@ async def test_requests_beyond_the_slots_wait_for_a_free_one(options: LlamaCppOp
 
     assert len(taken) == 5
     assert set(taken) == {0, 1}
+
+
+async def test_the_key_of_a_request_chooses_the_slot_of_that_key(options: LlamaCppOptions) -> None:
+    async with ready(options) as backend:
+        await say(backend, LONG, "a")
+        await say(backend, "of b", "b")
+        await say(backend, LONG[:1200] + "of b", "b")  # without a key it would replace what it begins like
+        kept = await say(backend, LONG + "!more", "a")
+
+    assert kept.cached_tokens == len(LONG + "!")
+
+
+async def test_a_request_without_a_key_replaces_the_slot_of_a_key_last(options: LlamaCppOptions) -> None:
+    async with ready(options) as backend:
+        await say(backend, LONG, "a")
+        await say(backend, "one question")
+        await say(backend, "another question")
+        kept = await say(backend, LONG + "!more", "a")
+
+    assert kept.cached_tokens == len(LONG + "!")
+
+
+async def test_many_keys_cannot_keep_a_slot_from_others(options: LlamaCppOptions) -> None:
+    async with asyncio.timeout(20), ready(options) as backend:
+        for number in range(20):
+            await say(backend, f"question {number}", f"key {number}")
+        last = await say(backend, "without a key")
+
+    assert backend.prompt_cache is not None
+    assert last.output_tokens == 0
+    assert {slot.key for slot in backend.prompt_cache.slots} <= {None, "key 18", "key 19"}
+
+
+async def test_a_prompt_that_was_warmed_is_found_by_a_running_server_and_stays(options: LlamaCppOptions) -> None:
+    async with ready(options) as running:
+        await say(running, "something")
+        async with ready(options) as other:
+            assert other.prompt_cache is not None
+            warmed = await other.prompt_cache.warm(LONG)
+        first = await say(running, LONG + "one?")
+        await say(running, LONG + "one?!two?" + "x" * BLOCK_CHARS)
+        await say(running, LONG + "one?!two?" + "x" * BLOCK_CHARS + "!")
+    async with ready(options) as again:
+        second = await say(again, LONG + "another?")
+
+    assert warmed.tokens == len(LONG)
+    assert (options.prompt_cache.folder / warmed.name).exists()  # beside the conversation that began with it
+    assert first.cached_tokens == len(LONG)
+    assert second.cached_tokens >= len(LONG)
+
+
+async def test_a_prompt_that_is_too_short_for_a_file_is_refused(options: LlamaCppOptions) -> None:
+    async with ready(options) as backend:
+        assert backend.prompt_cache is not None
+        with pytest.raises(ConfigError, match="has 5 characters before a question"):
+            await backend.prompt_cache.warm("short")
+
+
+async def test_a_warmed_prompt_that_cannot_be_saved_is_an_error(options: LlamaCppOptions) -> None:
+    options.prompt_cache.folder.write_text("a file, and no folder")
+    async with ready(options) as backend:
+        assert backend.prompt_cache is not None
+        with pytest.raises(ConfigError, match="could not be saved"):
+            await backend.prompt_cache.warm(LONG)

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from rightseat.concurrency import aclosing
 from rightseat.core.ask import NamedTool, Parameters
-from rightseat.core.concurrency import aclosing
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Prompt, StopChunk
 from rightseat.core.tools import Tool

@@ -31,7 +31,6 @@ IGNORED = frozenset(
         "client_metadata",
         "context_management",
         "moderation",
-        "prompt_cache_key",
         "prompt_cache_options",
         "prompt_cache_retention",
         "safety_identifier",
@@ -100,6 +99,7 @@ class ResponsesBody(msgspec.Struct):
     metadata: Metadata | None = None
     truncation: Literal["auto", "disabled"] | None = None
     user: str | None = None
+    prompt_cache_key: Annotated[str, Meta(max_length=512)] | None = None
 
 
 KNOWN = frozenset(ResponsesBody.__struct_fields__)
@@ -179,6 +179,7 @@ def read_response_parameters(request: ResponsesRequest) -> Parameters:
     body = request.body
     schema, strict, name = read_text_format(body.text.format if body.text else None)
     return Parameters(
+        cache_key=body.prompt_cache_key or None,
         temperature=body.temperature,
         max_tokens=body.max_output_tokens,
         tool_choice=request.tools.choice,

@@ -32,7 +32,8 @@ from rightseat.wire.openai_chat import read_error, read_error_kind
 logger = logging.getLogger(__name__)
 
 CONTEXT_TOO_LONG = re.compile(
-    r"exceed_context_size|context[ _](length|window|size)|too many tokens|(prompt|input) is too long",
+    r"exceed_context_size|context[ _](length|window|size)|too many tokens|(prompt|input) is too long"
+    r"|input \(\d+ tokens\) is too large to process",
     re.IGNORECASE,
 )
 MAX_JSON_BYTES = 8 << 20  # of a response that is not streamed; a chat template may be long
@@ -70,16 +71,20 @@ class BackendClient:
         self, path: str, body: Mapping[str, object] | None = None, timeout_s: float = JSON_TIMEOUT_S
     ) -> Any:
         """Return a short JSON response, to a GET if there is no body."""
-        try:
-            async with asyncio.timeout(timeout_s), self._send(path, body) as response:
-                text = await response.text(MAX_JSON_BYTES, timeout_s)
-        except TimeoutError:
-            logger.warning("%s: no response to %s within %g s", self.url, path, timeout_s)
-            raise ModelUnreachable(f"The model server sent no response within {timeout_s:g} s.") from None
+        text = await self.fetch(path, body, timeout_s)
         try:
             return msgspec.json.decode(text)
         except JSON_ERRORS as error:
             raise self.invalid_response(f"the response to {path} is not JSON: {error}") from error
+
+    async def fetch(self, path: str, body: Mapping[str, object] | None, timeout_s: float) -> bytes:
+        """Return a response that is not streamed."""
+        try:
+            async with asyncio.timeout(timeout_s), self._send(path, body) as response:
+                return (await response.text(MAX_JSON_BYTES, timeout_s)).encode()
+        except TimeoutError:
+            logger.warning("%s: no response to %s within %g s", self.url, path, timeout_s)
+            raise ModelUnreachable(f"The model server sent no response within {timeout_s:g} s.") from None
 
     async def aclose(self) -> None:
         await self._client.aclose()

@@ -11,11 +11,13 @@ from pydantic import SecretStr
 
 from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import StopReason
+from rightseat.core.model import Vectors
 from rightseat.core.types import JsonValue
 from rightseat.egress.network import NetworkOptions
 from rightseat.models.completion.backend import CompletionRequest, Constraint, Description, End, TextPiece
 from rightseat.models.completion.backends.client import BackendClient
 from rightseat.models.completion.grammar.output import gbnf, lark
+from rightseat.wire.openai_embeddings import read_vectors
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +45,7 @@ class LlamaCpp:
         network: NetworkOptions | None = None,
     ) -> None:
         self.client = BackendClient(url, api_key, timeout, network)
+        self._timeout = timeout
         self._has_llguidance = has_llguidance
         self._has_template = has_template
         self._description: Description | None = None
@@ -87,6 +90,11 @@ class LlamaCpp:
             return ()
         tokens = response.get("tokens") if isinstance(response, dict) else None
         return tokens if isinstance(tokens, list) else ()
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of a few texts. Raises `ModelRefused` for a server without `--embeddings`."""
+        body = {"input": list(texts), "encoding_format": "float"}
+        return read_vectors(await self.client.fetch("/v1/embeddings", body, self._timeout), len(texts))
 
     def forget(self) -> None:
         """Drop the cached description, because the server may have been restarted with another model."""

@@ -1,5 +1,6 @@
 """Configuration of backends."""
 
+from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -66,6 +67,24 @@ RESERVED_ARGUMENTS = {
 MANAGED_ONLY = {"arguments", "binary", "context_window", "port", "prompt_cache", "ready", "slots", "threads"}
 
 
+def check_source(url: str | None, model: Path | None, managed: Set[str]) -> None:
+    """`managed` are the given options that apply only to a server that rightseat starts."""
+    if (url is None) == (model is None):
+        text = "either `url`, of a running llama-server, or `model`, a GGUF file to start one with"
+        raise PydanticCustomError("backend", "should have {text}", {"text": text})
+    if url is not None and managed:
+        idle = ", ".join(sorted(managed))
+        text = f"{idle} beside `url`: it applies only to a server that rightseat starts, with `model`"
+        raise PydanticCustomError("backend", "should not have {text}", {"text": text})
+
+
+def check_arguments(arguments: Iterable[str]) -> None:
+    for argument in arguments:
+        if option := RESERVED_ARGUMENTS.get(argument.partition("=")[0]):
+            text = f"{argument.partition('=')[0]} in `arguments`: the option for it is {option}"
+            raise PydanticCustomError("backend", "should not have {text}", {"text": text})
+
+
 class LlamaCppOptions(NetworkOptions):
     model_config = ConfigDict(
         extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=(), validate_default=True
@@ -111,19 +130,46 @@ class LlamaCppOptions(NetworkOptions):
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
-        if (self.url is None) == (self.model is None):
-            text = "either `url`, of a running llama-server, or `model`, a GGUF file to start one with"
-            raise PydanticCustomError("backend", "should have {text}", {"text": text})
-        if self.url is not None and (idle := sorted(MANAGED_ONLY & self.model_fields_set)):
-            text = f"{', '.join(idle)} beside `url`: it applies only to a server that rightseat starts, with `model`"
-            raise PydanticCustomError("backend", "should not have {text}", {"text": text})
+        check_source(self.url, self.model, MANAGED_ONLY & self.model_fields_set)
         if self.model is not None and (idle := sorted({"proxy", "tls"} & self.model_fields_set)):
             text = f"{', '.join(idle)} beside `model`: it applies only to a running server, with `url`"
             raise PydanticCustomError("backend", "should not have {text}", {"text": text})
-        for argument in self.arguments:
-            if option := RESERVED_ARGUMENTS.get(argument.partition("=")[0]):
-                text = f"{argument.partition('=')[0]} in `arguments`: the option for it is {option}"
-                raise PydanticCustomError("backend", "should not have {text}", {"text": text})
+        check_arguments(self.arguments)
+        return self
+
+
+class EmbeddingOptions(NetworkOptions):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=(), validate_default=True
+    )
+    url: BackendUrl | None = None
+    """The URL of a running llama-server that was started with `--embeddings`."""
+    model: BesidePath | None = None
+    """A GGUF file, instead of `url`: rightseat starts and supervises a llama-server of its own for it. It may be the
+    model's own file: the vectors of a model without a pooling of its own are the mean of its tokens'."""
+    api_key: BackendKey | None = None
+    """Sent as `Authorization: Bearer …`."""
+    timeout: float = Field(default=SILENCE_SECONDS, gt=0)
+    """Seconds that the vectors of 32 texts may take."""
+    binary: Path | None = None
+    """The llama-server to start. Unset: the one on the PATH or in an installed package."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads. Unset: llama-server's own default."""
+    context_window: int = Field(default=2048, ge=64)
+    """How many tokens a text may have. Longer texts are refused."""
+    arguments: tuple[str, ...] = ()
+    """More arguments of llama-server, such as `["--pooling", "cls"]`."""
+
+    @property
+    def place(self) -> str:
+        """A short description for the operator."""
+        return f"at {self.url}" if self.url else f"with {self.model}"
+
+    @model_validator(mode="after")
+    def _check_source(self) -> Self:
+        given = self.model_fields_set - {"proxy", "tls"}
+        check_source(self.url, self.model, given & {"arguments", "binary", "context_window", "threads"})
+        check_arguments(self.arguments)
         return self
 
 

@@ -13,14 +13,15 @@ import signal
 import socket
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from rightseat import parent_death
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import ConfigError, ModelLoading
+from rightseat.core.model import Vectors
 from rightseat.models.completion import gguf
 from rightseat.models.completion.backend import CompletionRequest, Description, End, TextPiece
 from rightseat.models.completion.backends import binaries
@@ -101,6 +102,13 @@ class ServerProcess:
 
     async def count(self, text: str) -> int | None:
         return await self._ready_server().count(text)
+
+    @property
+    def prompt_cache(self) -> PromptCache | None:
+        return self._prompt_cache
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return await self._ready_server().embed(texts)
 
     async def generate(self, request: CompletionRequest) -> AsyncIterator[TextPiece | End]:
         server, prompt_cache = self._ready_server(), self._prompt_cache

@@ -4,6 +4,10 @@ A prompt that starts with the whole last prompt of a slot continues there. Any o
 conversation of several responses is saved to a file first. A prefix shared with another slot or a file is restored from
 there: a branch of a conversation, or one from before a restart. Files are in one folder, bounded in number and size.
 A failure to save is logged and changes nothing else.
+
+A client may name its requests that begin alike (`cache_key`): a request goes to the slot of its key, unless another one
+continues its conversation, and slots of other keys are replaced last. A key is kept with its slot only, so clients
+cannot fill the memory with keys.
 """
 
 import asyncio
@@ -12,13 +16,14 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import ConfigError, ModelError
 from rightseat.core.types import JSON_ERRORS
 from rightseat.models.completion.backend import CompletionRequest, End, TextPiece
@@ -44,6 +49,7 @@ class ServerSlot:
     responses: int = 0
     used: float = 0.0
     busy: bool = False
+    key: str | None = None
     saved: "SavedSlot | None" = None  # as it is now
 
 
@@ -53,6 +59,8 @@ class SavedSlot(msgspec.Struct):
     name: str
     blocks: list[str]
     responses: int
+    is_warmed: bool = False
+    """It was processed ahead of its requests, and stays when a conversation that began with it is saved."""
 
     def extends(self, other: "SavedSlot") -> bool:
         """Whether the other's text is a prefix of this one's."""
@@ -68,6 +76,14 @@ class SavedSlot(msgspec.Struct):
         return count * BLOCK_CHARS
 
 
+class WarmedPrompt(msgspec.Struct, frozen=True):
+    """`tokens` were processed ahead, in `seconds`, and are in the file `name`."""
+
+    name: str
+    tokens: int
+    seconds: float
+
+
 @dataclass
 class PromptCache:
     server: LlamaCpp
@@ -79,6 +95,7 @@ class PromptCache:
 
     def __post_init__(self) -> None:
         self._free = asyncio.Semaphore(len(self.slots))
+        self._indexed_at = 0
 
     def open(self) -> None:
         """Load the index of saved files. Files of another model have other names and only count for the bounds."""
@@ -88,7 +105,21 @@ class PromptCache:
         except ConfigError as error:
             logger.warning("prompt caches cannot be saved: %s", error)
             return
+        self._read_index()
+
+    def _read_index(self) -> None:
+        """Read the index again if the folder has changed: `rightseat prompts warm` adds files while a server runs."""
+        folder = self.options.folder
+        try:
+            changed_at = folder.stat().st_mtime_ns
+        except OSError:
+            return
+        if changed_at == self._indexed_at:
+            return
+        self._indexed_at = changed_at
         for side in sorted(folder.glob(f"{self._model_hash()}-*.json"), key=_modified_at):
+            if side.with_suffix(".bin").name in self.saved:
+                continue
             try:
                 found = msgspec.json.decode(side.read_bytes(), type=SavedSlot)
             except (OSError, *JSON_ERRORS) as error:
@@ -126,6 +157,26 @@ class PromptCache:
             slot.text = request.prompt + "".join(texts)
             slot.responses += ended
 
+    async def warm(self, text: str) -> WarmedPrompt:
+        """Process the beginning of future prompts and save it. Raises `ConfigError` if it is too short for a file."""
+        if len(text) < MIN_SHARED_CHARS:
+            raise ConfigError(
+                f"The prompt has {len(text)} characters before a question. Shorter than {MIN_SHARED_CHARS:,}, it is "
+                "processed as quickly as it is read from a file."
+            )
+        started = time.monotonic()
+        async with self._free:
+            slot = await self._take(CompletionRequest(prompt=text))
+            request = CompletionRequest(prompt=text, max_tokens=0)
+            *_, end = [piece async for piece in self._generate(request, slot)]
+            async with self.lock:
+                slot.text = text
+                await self._save(slot, is_warmed=True)
+        if slot.saved is None:
+            raise ConfigError(f"The prompt could not be saved in {self.options.folder}: the log has the reason.")
+        tokens = end.input_tokens if isinstance(end, End) else 0
+        return WarmedPrompt(slot.saved.name, tokens, time.monotonic() - started)
+
     async def save_all(self) -> None:
         """Save the conversations that are worth it before the server stops."""
         try:
@@ -139,7 +190,7 @@ class PromptCache:
     async def _take(self, request: CompletionRequest) -> ServerSlot:
         """Choose and prepare the slot for a request."""
         async with self.lock:
-            slot = self._choose(request.prompt)
+            slot = self._choose(request.prompt, request.cache_key)
             slot.busy = True
             try:
                 if not slot.prompt or not request.prompt.startswith(slot.prompt):
@@ -148,14 +199,17 @@ class PromptCache:
                 slot.busy = False  # the client has left
                 raise
             slot.prompt, slot.saved, slot.used = request.prompt, None, time.monotonic()
+            slot.key = request.cache_key
             return slot
 
-    def _choose(self, prompt: str) -> ServerSlot:
+    def _choose(self, prompt: str, key: str | None = None) -> ServerSlot:
         free = [slot for slot in self.slots if not slot.busy]
         if continuing := [slot for slot in free if slot.prompt and prompt.startswith(slot.prompt)]:
             return max(continuing, key=lambda slot: len(slot.prompt))
+        if named := [slot for slot in free if key is not None and slot.key == key]:
+            return max(named, key=lambda slot: slot.used)
         if disposable := [slot for slot in free if slot.responses < MIN_RESPONSES]:
-            return max(disposable, key=lambda slot: (count_shared_chars(slot.text, prompt), -slot.used))
+            return max(disposable, key=lambda slot: (not slot.key, count_shared_chars(slot.text, prompt), -slot.used))
         return min(free, key=lambda slot: slot.used)
 
     async def _replace(self, slot: ServerSlot, prompt: str) -> None:
@@ -172,15 +226,16 @@ class PromptCache:
             and nearest.saved is None
         ):
             await self._save(nearest)
+        await asyncio.to_thread(self._read_index)
         blocks = hash_blocks(prompt)
         best = max(self.saved.values(), key=lambda saved: saved.count_shared(blocks), default=None)
         if best is not None and best.count_shared(blocks) >= own_chars + MIN_SHARED_CHARS:
             await self._restore(slot, best)
 
-    async def _save(self, slot: ServerSlot) -> None:
+    async def _save(self, slot: ServerSlot, *, is_warmed: bool = False) -> None:
         text = slot.text.encode()
         name = f"{self._model_hash()}-{hashlib.sha256(text).hexdigest()[:32]}.bin"
-        saved = SavedSlot(name, hash_blocks(slot.text), slot.responses)
+        saved = SavedSlot(name, hash_blocks(slot.text), slot.responses, is_warmed)
         folder = self.options.folder
         try:
             response = await self._post_slot(slot, "save", name)
@@ -190,7 +245,7 @@ class PromptCache:
             logger.warning("a prompt cache could not be saved: %s", error)
             return
         logger.info("saved a prompt cache of %s tokens as %s", response.get("n_saved", "?"), name)
-        for older in [one for one in self.saved.values() if saved.extends(one)]:
+        for older in [one for one in self.saved.values() if saved.extends(one) and not one.is_warmed]:
             await asyncio.to_thread(self._delete, older.name)
         slot.saved = saved
         if (folder / name).exists():  # else it alone exceeded the size bound
@@ -204,6 +259,8 @@ class PromptCache:
             self.saved.pop(saved.name, None)
             return
         slot.responses = saved.responses
+        with suppress(OSError):  # the oldest are deleted first, and this one is in use
+            await asyncio.to_thread((self.options.folder / saved.name).touch)
         logger.info("restored a prompt cache of %s tokens from %s", response.get("n_restored", "?"), saved.name)
 
     async def _post_slot(self, slot: ServerSlot, action: str, name: str) -> Any:

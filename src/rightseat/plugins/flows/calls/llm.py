@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import jsonschema_rs
 
-from rightseat.core.concurrency import aclosing
+from rightseat.concurrency import aclosing
 from rightseat.core.errors import LimitExceeded
 from rightseat.core.events import Custom, Event, ModelResponseEnded, TextDelta
 from rightseat.core.stream.framer import frame

@@ -1,0 +1,16 @@
+"""The model `local`: a small GGUF file behind llama.cpp's server, as the suite tool-calls fetches and starts it."""
+
+from pathlib import Path
+
+from tests.acceptance._lib.modules import add_modules
+from tests.acceptance._lib.processes import Server
+
+add_modules("tool-calls")
+
+import parts
+from engine import Engine
+
+
+def start_engine(folder: Path) -> Server:
+    kind = "xllamacpp" if parts.explain_unusable() else "llama-server"
+    return Engine(kind, parts.model("qwen"), folder / "engine.log")
