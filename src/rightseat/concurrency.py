@@ -1,4 +1,4 @@
-"""Helpers for asyncio: cancellation checks, work that must finish, closing of iterators, and context variables."""
+"""Helpers for asyncio: cancellation, work that must finish, closing of iterators, and context variables."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -18,6 +18,11 @@ def is_cancelled() -> bool:
 def raise_if_cancelled() -> None:
     if is_cancelled():
         raise asyncio.CancelledError
+
+
+async def cancel_and_wait(task: "asyncio.Future[Any]") -> None:
+    task.cancel()
+    await asyncio.wait((task,))
 
 
 async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:

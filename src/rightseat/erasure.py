@@ -14,6 +14,8 @@ import sqlite3
 import time
 from pathlib import Path
 
+from rightseat.concurrency import cancel_and_wait
+
 logger = logging.getLogger(__name__)
 
 DELAY_S = 0.2
@@ -46,8 +48,7 @@ class Eraser:
 
     async def close(self) -> None:
         """Pending deletions are erased first, unless other connections keep the file busy."""
-        self._task.cancel()
-        await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)
         if self._requested.is_set():
             await erase_now(self._path)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from fastapi import APIRouter
 
 from rightseat.app import Assembly, build_router
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.errors import ConfigError
 from rightseat.file_locks import try_lock
 from rightseat.limits.model_doubles import PROCESS_DOUBLES
@@ -168,8 +169,7 @@ class Serving:
         if keeper is None or keeper.done() or keeper.get_loop() is not asyncio.get_running_loop():
             return
         self._keeper = None
-        keeper.cancel()
-        await asyncio.wait((keeper,))
+        await cancel_and_wait(keeper)
 
 
 @contextmanager

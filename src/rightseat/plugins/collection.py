@@ -11,6 +11,7 @@ from typing import Self
 import msgspec
 
 from rightseat.access.user_token import get_caller_token
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.agent import PluginSummary
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.ask import Answer, Ask, Principal
@@ -80,7 +81,7 @@ class Collection:
         for part in (self.registry, *self._owned):
             if isinstance(part, contextlib.AbstractAsyncContextManager):
                 await self._stack.enter_async_context(part)
-        self._stack.push_async_callback(cancel, asyncio.create_task(self._remove_old_copies()))
+        self._stack.push_async_callback(cancel_and_wait, asyncio.create_task(self._remove_old_copies()))
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -252,8 +253,3 @@ def find_collection(toolbox: object, name: str) -> Collection:
     if not isinstance(collection, Collection):
         raise ConfigError(f"The toolbox {name!r} has no plugins; it must be of the type `plugins`.")
     return collection
-
-
-async def cancel(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    await asyncio.wait((task,))

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.run.observers import TakeoverOutcome
 from rightseat.operations.database_metrics import PoolState, ReportsDatabase
 from rightseat.operations.leases import HeldLease
@@ -175,8 +176,7 @@ class Sampler:
 
     async def __aexit__(self, *_: object) -> None:
         self._samplers.discard(self)
-        self._task.cancel()
-        await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)
 
     async def sample(self) -> None:
         self._metrics.set_ready(await self._read_states())

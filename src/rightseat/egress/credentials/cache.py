@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.errors import RightseatError
 from rightseat.egress.request import OutgoingRequest
 
@@ -83,8 +84,7 @@ class TokenCache(Generic[T]):
 
     async def aclose(self) -> None:
         if self._fetching is not None:
-            self._fetching.cancel()
-            await asyncio.wait([self._fetching])
+            await cancel_and_wait(self._fetching)
 
     def _renewing(self, fetch: Fetch[T]) -> "asyncio.Task[T]":
         if self._fetching is None:

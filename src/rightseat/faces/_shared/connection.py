@@ -5,6 +5,7 @@ from typing import Any
 
 from starlette.types import Message, Receive, Send
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.errors import RightseatError
 
 
@@ -37,11 +38,6 @@ async def wait_connected(task: asyncio.Task[Any], receive: Receive, seconds: flo
 async def wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
-    task.cancel()
-    await asyncio.wait((task,))
 
 
 def skip_response_start(send: Send) -> Send:

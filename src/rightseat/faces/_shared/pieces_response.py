@@ -7,7 +7,8 @@ from contextlib import aclosing
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rightseat.faces._shared.connection import cancel_and_wait, wait_for_disconnect
+from rightseat.concurrency import cancel_and_wait
+from rightseat.faces._shared.connection import wait_for_disconnect
 from rightseat.wire.json_pieces import PIECE_BYTES
 
 Pieces = bytes | Iterator[bytes] | AsyncIterator[bytes]

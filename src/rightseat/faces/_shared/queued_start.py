@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.ask import Ask
 from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.events import RunFailed, RunStarted
@@ -20,7 +21,6 @@ from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.connection import (
     ClientDisconnected,
-    cancel_and_wait,
     skip_response_start,
     wait_connected,
 )

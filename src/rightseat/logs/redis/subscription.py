@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.log import Position
 from rightseat.logs.redis.connection import RedisConnection
 from rightseat.logs.redis.replies import check, read_records
@@ -73,6 +74,5 @@ class RedisSubscription:
 
     async def close(self) -> None:
         if self._waking:
-            self._waking.cancel()
-            await asyncio.wait((self._waking,))
+            await cancel_and_wait(self._waking)
         await self._connection.close()

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Self, TypeVar
 
-from rightseat.concurrency import aclosing, run_to_completion
+from rightseat.concurrency import aclosing, cancel_and_wait, run_to_completion
 from rightseat.core import errors
 from rightseat.core.log import Entry, ImmediateSink, Writer, position
 from rightseat.logs.memory import MemoryLog
@@ -64,8 +64,7 @@ class SharedLog:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._cleanup_task.cancel()
-        await asyncio.wait((self._cleanup_task,))
+        await cancel_and_wait(self._cleanup_task)
         await self._sender.close()
         await self._unfinished_ends.close()
         await self._subscriber.close()

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.logs.shared.backend import BackendUnavailable, LogBackend
 from rightseat.logs.shared.backoff import Backoff
 from rightseat.logs.shared.writer import PendingRecord, SendQueue, SharedRunWriter, fail_all
@@ -43,8 +44,7 @@ class Sender:
 
     async def close(self) -> None:
         await self.flush()
-        self._task.cancel()
-        await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)
 
     async def _run(self) -> None:
         time = asyncio.get_running_loop().time

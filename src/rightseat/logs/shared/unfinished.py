@@ -7,6 +7,7 @@ the run, its last writer's end events are appended.
 import asyncio
 import logging
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.logs.shared.backend import BackendUnavailable, LogBackend
 from rightseat.logs.shared.records import Record
 from rightseat.logs.shared.writer import SharedRunWriter
@@ -29,8 +30,7 @@ class UnfinishedEnds:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+            await cancel_and_wait(self._task)
         for writer in self._writers:
             logger.error("run %s has no end in the log: the log server did not come back", writer.run.id)
 

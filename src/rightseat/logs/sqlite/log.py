@@ -16,7 +16,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rightseat.concurrency import aclosing, run_to_completion
+from rightseat.concurrency import aclosing, cancel_and_wait, run_to_completion
 from rightseat.core.errors import NotConfigured, RightseatError, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Entry, ImmediateSink, Log, Writer, seq
 from rightseat.erasure import Eraser, clean_file
@@ -80,8 +80,7 @@ class SqliteLog:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._compaction_task.cancel()
-        await asyncio.wait((self._compaction_task,))
+        await cancel_and_wait(self._compaction_task)
         if self._tail is not None:
             await self._tail.close()
         await self._commits.close()

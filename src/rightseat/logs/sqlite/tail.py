@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.errors import UnreadableEvent
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import Entry
@@ -58,8 +59,7 @@ class FileTail:
     async def close(self) -> None:
         self.stop()
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+            await cancel_and_wait(self._task)
         self._database.close()
 
     def find(self, run_id: str) -> RunCopy | None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from rightseat.concurrency import cancel_and_wait
 from rightseat.core.types import JSON_ERRORS
 from rightseat.data.child import wait_for_exit
 from rightseat.plugins.results import StepFailed
@@ -147,8 +148,7 @@ async def limit_disk(
         yield watch
     finally:
         if watch is not None:
-            watch.cancel()
-            await asyncio.wait([watch])
+            await cancel_and_wait(watch)
 
 
 async def watch_disk(process: Process, work: Path, max_bytes: int) -> None:

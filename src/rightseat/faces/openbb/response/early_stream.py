@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rightseat.faces._shared.connection import cancel_and_wait, skip_response_start, wait_for_disconnect
+from rightseat.concurrency import cancel_and_wait
+from rightseat.faces._shared.connection import skip_response_start, wait_for_disconnect
 from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT
 from rightseat.faces.openbb.request.types import Data, Datum, FunctionResult, Query
 from rightseat.faces.openbb.response.events import RawHeaders

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from rightseat import parent_death
-from rightseat.concurrency import aclosing
+from rightseat.concurrency import aclosing, cancel_and_wait
 from rightseat.core.errors import ConfigError, ModelLoading
 from rightseat.core.model import Vectors
 from rightseat.models.completion import gguf
@@ -88,8 +88,7 @@ class ServerProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._supervisor is not None:
-            self._supervisor.cancel()
-            await asyncio.wait([self._supervisor])
+            await cancel_and_wait(self._supervisor)
         if self._prompt_cache is not None and self.ready.is_set():
             await self._prompt_cache.save_all()
         self.ready.clear()
