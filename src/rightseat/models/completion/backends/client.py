@@ -10,15 +10,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from pydantic import SecretStr
 
-from rightseat.core.errors import (
-    ContextTooLong,
-    ModelBusy,
-    ModelError,
-    ModelLoading,
-    ModelRefused,
-    ModelRefusedKey,
-    ModelUnreachable,
-)
+from rightseat.core import errors
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress import client as http
 from rightseat.egress.network import NetworkOptions
@@ -84,7 +76,7 @@ class BackendClient:
                 return (await response.text(MAX_JSON_BYTES, timeout_s)).encode()
         except TimeoutError:
             logger.warning("%s: no response to %s within %g s", self.url, path, timeout_s)
-            raise ModelUnreachable(f"The model server sent no response within {timeout_s:g} s.") from None
+            raise errors.ModelUnreachable(f"The model server sent no response within {timeout_s:g} s.") from None
 
     async def aclose(self) -> None:
         await self._client.aclose()
@@ -103,12 +95,12 @@ class BackendClient:
                 yield response
         except TransportError as error:
             logger.warning("%s: %s", self.url, error)
-            raise ModelUnreachable(explain_transport(error)) from error
+            raise errors.ModelUnreachable(explain_transport(error)) from error
         except LineTooLong as error:
             logger.warning("%s: response closed: %s", self.url, error)
-            raise ModelUnreachable(f"The model server sent an invalid response: {error}.") from None
+            raise errors.ModelUnreachable(f"The model server sent an invalid response: {error}.") from None
 
-    def map_status(self, status: int, body: str) -> ModelError:
+    def map_status(self, status: int, body: str) -> errors.ModelError:
         """Log only the kind of error above DEBUG: the backend's text, which clients get, may repeat the prompt."""
         text, kind = self._redact(read_error(body)), read_error_kind(body)
         logger.warning("%s returned HTTP %d%s", self.url, status, f": {kind}" if kind else "")
@@ -117,22 +109,24 @@ class BackendClient:
         error.upstream_text = text
         return error
 
-    def _error(self, status: int, body: str, text: str) -> ModelError:
+    def _error(self, status: int, body: str, text: str) -> errors.ModelError:
         if status in (401, 403):
-            return ModelRefusedKey(
+            return errors.ModelRefusedKey(
                 f"The model server returned HTTP {status}: it does not accept the API key. "
                 "Check `backend.api_key` of the model."
             )
         details = f": {text}" if text else ""
         if status == 429:
-            return ModelBusy(f"The model server returned HTTP 429 (overloaded){details}.")
+            return errors.ModelBusy(f"The model server returned HTTP 429 (overloaded){details}.")
         if status == 503:
-            return ModelLoading(f"The model server is not ready (HTTP 503){details}.")
+            return errors.ModelLoading(f"The model server is not ready (HTTP 503){details}.")
         if CONTEXT_TOO_LONG.search(body):
-            return ContextTooLong(f"The model server returned HTTP {status} (conversation too long){details}", status)
+            return errors.ContextTooLong(
+                f"The model server returned HTTP {status} (conversation too long){details}", status
+            )
         if status < 500:
-            return ModelRefused(f"The model server returned HTTP {status}{details}", status)
-        return ModelUnreachable(f"The model server returned HTTP {status}.")
+            return errors.ModelRefused(f"The model server returned HTTP {status}{details}", status)
+        return errors.ModelUnreachable(f"The model server returned HTTP {status}.")
 
     def read(self, data: bytes, decode: Callable[[bytes], E]) -> E:
         """Decode one event of a response; raise the error that it reports, if any."""
@@ -144,15 +138,15 @@ class BackendClient:
             raise self.map_stream_error(event.error)
         return event
 
-    def map_stream_error(self, error: Any, status: int = 500) -> ModelError:
+    def map_stream_error(self, error: Any, status: int = 500) -> errors.ModelError:
         """Map an error inside a response. Its `code`, if any, is the HTTP status it would have had."""
         code = error.get("code") if isinstance(error, dict) else None
         return self.map_status(code if isinstance(code, int) else status, _encode({"error": error}).decode())
 
-    def invalid_response(self, problem: str) -> ModelUnreachable:
+    def invalid_response(self, problem: str) -> errors.ModelUnreachable:
         """Make the error for a response that breaks the backend's protocol."""
         logger.warning("%s: %s", self.url, self._redact(problem))
-        return ModelUnreachable("The model server ended its response early or sent an invalid one.")
+        return errors.ModelUnreachable("The model server ended its response early or sent an invalid one.")
 
     def _redact(self, text: str) -> str:
         """Return the text on one line with the key masked: some servers repeat it."""
