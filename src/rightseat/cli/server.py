@@ -22,7 +22,6 @@ from rightseat.access.setup_code import SetupCode
 from rightseat.cli import setup
 from rightseat.cli.allocator import HeapTrimmer, map_large_blocks
 from rightseat.cli.http_protocol import ConnectionTimeouts, HttpProtocol
-from rightseat.cli.listeners import ACCEPT_S, stop_connections
 from rightseat.cli.progress import show_progress
 from rightseat.cli.proxy_headers import ProxyHeaders
 from rightseat.cli.serve_options import ServeOptions
@@ -78,9 +77,8 @@ def serve(
             **files,
         )
         linger_s = WORKER_LINGER_S if options.is_worker else 0.0
-        is_child = listener is not None
-        server = RightseatServer(settings, config, assembly, on_started, linger_s, is_child=is_child)
-        prepare_setup(server, config, assembly, options, is_child=is_child)
+        server = RightseatServer(settings, config, assembly, on_started, linger_s)
+        prepare_setup(server, config, assembly, options, is_child=listener is not None)
         run(server, bound)
     if server.is_restarting:
         start_again()
@@ -195,14 +193,10 @@ class RightseatServer(uvicorn.Server):
         assembly: app.Assembly,
         on_started: Callable[[], None] | None = None,
         linger_s: float = 0.0,
-        *,
-        is_child: bool = False,
     ) -> None:
-        """`linger_s`: how long the server goes on after it was told to stop. The sockets of a child are its parent's,
-        which closes them."""
+        """`linger_s`: how long the server goes on after it was told to stop."""
         super().__init__(settings)
         self._linger_s = linger_s
-        self._is_child = is_child
         self._config = config
         self._assembly = assembly
         self._on_started = on_started
@@ -247,9 +241,6 @@ class RightseatServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await asyncio.sleep(self._linger_s)
         self._assembly.runtime.begin_shutdown()
-        if not self._is_child:
-            stop_connections(sockets or ())
-            await asyncio.sleep(ACCEPT_S)
         for listener in (*self.servers, *(sockets or ())):
             listener.close()
         await asyncio.sleep(CONNECTION_DRAIN_S)  # uvicorn would close connections whose request has not arrived yet

@@ -23,7 +23,6 @@ from time import monotonic
 import click
 
 from rightseat.cli import setup
-from rightseat.cli.listeners import stop_connections
 from rightseat.cli.serve_options import ServeOptions
 from rightseat.cli.server import address, announce, limit_unsent, listen, load_config
 from rightseat.cli.startup import blocked_interrupts
@@ -230,7 +229,6 @@ class Supervisor:
 
     def _stop(self) -> None:
         self._stopped.set()
-        stop_connections(self._listeners)
         close_all(self._listeners)  # or connections would wait at a socket at which no worker accepts them
         for worker in self._processes:  # those that are starting, too
             worker.terminate()
