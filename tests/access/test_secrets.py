@@ -24,7 +24,7 @@ CANARIES = {
     name: f"canary-{name}-6b1f"
     for name in (
         *("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "SIGNING", "DATABASE", "BOUND"),
-        *("CLAUDE", "GEMINI", "CHAIN", "BETA", "GUARD"),
+        *("CLAUDE", "GEMINI", "CHAIN", "BETA", "GUARD", "VECTORS"),
         *("AZURE", "FOUNDRY", "AWS", "SESSION"),
         *("AGUI", "REMOTE", "GRAPH", "PLATFORM", "ACTIONS", "MCP", "PROGRAM"),
         *("PROXY", "SIGN_IN", "HOOK", "HOOK_KEY"),
@@ -46,6 +46,7 @@ models:
   llama_cpp:
     type: completion
     backend: {{url: "http://127.0.0.1:1", api_key: "${{llama_cpp}}", proxy: "http://me:${{PROXY}}@127.0.0.1:1"}}
+    embeddings: {{url: "http://127.0.0.1:1", api_key: "${{VECTORS}}", proxy: "http://me:${{PROXY}}@127.0.0.1:1"}}
   vllm: {{type: completion, backend: {{type: vllm, url: "http://127.0.0.1:1", model: m, api_key: "${{vllm}}"}}}}
   claude:
     type: anthropic
@@ -141,7 +142,8 @@ faces:
 
 PROXIED = (
     *("models.anthropic", "models.google", "models.openai", "models.completion.LlamaCppOptions"),
-    *("models.completion.VllmOptions", "agents.agui", "agents.copilotkit", "agents.langgraph", "guards.copilotkit"),
+    *("models.completion.EmbeddingOptions", "models.completion.VllmOptions"),
+    *("agents.agui", "agents.copilotkit", "agents.langgraph", "guards.copilotkit"),
     *("toolboxes.copilotkit", "toolboxes.mcp", "toolboxes.plugins", "faces.copilotkit.Options", "faces.openai.Options"),
     *("access.Oidc", "limits_webhook"),
 )
@@ -182,6 +184,7 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "models.anthropic.EntraOptions.client_secret",
         "models.anthropic.AwsOptions.secret_access_key",
         "models.anthropic.AwsOptions.session_token",
+        "models.completion.EmbeddingOptions.api_key",
         "models.completion.LlamaCppOptions.api_key",
         "models.completion.VllmOptions.api_key",
         "agents.agui.headers",

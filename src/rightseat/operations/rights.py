@@ -3,6 +3,7 @@
 What an operator may not see does not exist for it (404). What it sees and may not read or change is refused (403).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
@@ -32,9 +33,19 @@ class OperatorRights:
     usage: bool = False
 
     @property
+    def agents(self) -> Mapping[str, AgentNames]:
+        """For which agents each right of the face of operators holds."""
+        return {"watch": self.watch, "read": self.read, "act": self.act, "author": self.author}
+
+    @property
+    def are_all(self) -> bool:
+        """Each of them for all agents, as `operator.*:*` gives them."""
+        return all(names is None for names in self.agents.values())
+
+    @property
     def is_empty(self) -> bool:
         """`usage` alone is a right at the face of that name."""
-        return self == OperatorRights(usage=self.usage)
+        return all(names == () for names in self.agents.values())
 
     @property
     def includes_usage(self) -> bool:
@@ -65,12 +76,12 @@ class Operator:
 
     def check_any(self, right: Right, agent: str = "*") -> None:
         """Raises `InsufficientScope` without the right for any agent. `agent` is the one that the message names."""
-        if getattr(self.rights, right) == ():
+        if self.rights.agents[right] == ():
             forbid(right, agent)
 
     def check_all(self, right: Right) -> None:
         """Raises `InsufficientScope` without the right for all agents: what is wanted is not divided by agent."""
-        if getattr(self.rights, right) is not None:
+        if self.rights.agents[right] is not None:
             forbid(right, "*")
 
 

@@ -65,7 +65,7 @@ async def test_runs_are_listed_with_their_numbers(serve: Serve) -> None:
     assert thread["runs"] == [shown]
     assert shown.keys() == {
         *("id", "thread", "agent", "owner", "outcome", "through", "flow", "began_at", "milliseconds", "waited"),
-        *("model_calls", "tool_calls", "tokens", "cost", "error", "kept", "downgraded"),
+        *("model_calls", "tool_calls", "tokens", "cost", "error", "kept", "downgraded", "feedback"),
     }
     assert (shown["outcome"], shown["through"], shown["owner"], shown["kept"]) == ("done", "operator", "anyone", True)
     assert (shown["model_calls"], shown["tool_calls"]) == (1, 0)

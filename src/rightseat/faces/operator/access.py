@@ -22,7 +22,7 @@ from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.own_server import OwnServer
 from rightseat.operations.api_keys import ApiKeyExists, ApiKeyNotChangeable, KeySecret, StoredKey
 from rightseat.operations.audit_lines import write_line
-from rightseat.operations.rights import ALL_RIGHTS, forbid
+from rightseat.operations.rights import forbid
 
 Days = Annotated[float, msgspec.Meta(gt=0, le=36_500)]
 Hours = Annotated[float, msgspec.Meta(ge=0, le=24 * 365)]
@@ -116,7 +116,7 @@ class AccessRoutes:
         return json_response(
             AccessLine(
                 keys=list_keys(access.keys, stored, own_server.last_uses),
-                can_change=self._is_editing and request.rights == ALL_RIGHTS and own_server.stored_keys is not None,
+                can_change=self._is_editing and request.rights.are_all and own_server.stored_keys is not None,
                 has_store=own_server.stored_keys is not None,
                 required=access.is_set,
                 jwt=TokenIssuer(access.jwt.issuer, access.jwt.audience) if access.jwt else None,
@@ -185,7 +185,7 @@ class AccessRoutes:
 
     def _open_keys(self, request: OperatorRequest) -> StoredKeys:
         """Raises `InsufficientScope`. A key can have any scope and any user, so its author must have all rights."""
-        if request.rights != ALL_RIGHTS:
+        if not request.rights.are_all:
             raise InsufficientScope("Keys can be changed with all rights only: with the scope 'operator.*:*'.")
         if not self._is_editing:
             raise InsufficientScope("Keys cannot be changed here. Start the server with `rightseat serve --edit`.")

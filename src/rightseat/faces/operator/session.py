@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from typing import Literal
 
@@ -13,6 +12,7 @@ from rightseat.access.authenticator import RouteAuth
 from rightseat.access.sign_in.refusal import SignInRefused
 from rightseat.access.sign_in.service import SignIn
 from rightseat.config import FILE
+from rightseat.core.ask import AgentNames
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.own_server import OwnServer
@@ -79,7 +79,7 @@ class SessionRoutes:
 
     async def me(self, request: OperatorRequest) -> Response:
         is_without_file = self._own_server is not None and self._own_server.is_without_file
-        rights = {"use": request.principal.agents, **asdict(request.rights)}
+        rights: dict[str, AgentNames] = {"use": request.principal.agents, **request.rights.agents}
         return json_response(
             SignedInUser(
                 user=request.principal.id,
