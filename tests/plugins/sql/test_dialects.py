@@ -5,12 +5,15 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from rightseat.core.errors import BadQuery
+from rightseat.data.child import Child
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql.databases import connect
-from rightseat.plugins.sql.dialects import Dialect
+from rightseat.plugins.sql.dialects import Dialect, QueryResult
+from rightseat.plugins.sql.dialects.files import MAX_MEMORY_BYTES, QueryDatabase, worker_module
 from rightseat.plugins.sql.guard import check_statement
 from tests.plugins.sql.shop import COLUMNS, ENGINES, POSTGRES
 from tests.plugins.sql.test_guard import GOOD
@@ -156,6 +159,21 @@ async def test_R_8_6_a_result_that_is_too_large_is_refused(tmp_path: Path) -> No
             with pytest.raises(BadQuery):
                 await ask(dialect, f"WITH t0 AS (SELECT 'a' AS x){doubled} SELECT a.x, b.x AS y FROM {tables}")  # noqa: S608
             assert await ask(dialect, "SELECT count(*) FROM orders") == [(3,)]
+
+
+async def test_R_8_6_a_process_that_reached_its_memory_limit_serves_no_other_query(tmp_path: Path) -> None:
+    doubled = "".join(f", t{n} AS (SELECT x || x AS x FROM t{n - 1})" for n in range(1, 31))  # noqa: S608
+    too_large = f"WITH t0 AS (SELECT 'a' AS x){doubled} SELECT length(x) FROM t30"  # noqa: S608
+    duckdb.connect(str(tmp_path / "shop.duckdb")).close()
+    query = QueryDatabase(str(tmp_path / "shop.duckdb"), False, too_large, {}, 20)
+    child = Child(worker_module("duckdb"), MAX_MEMORY_BYTES["duckdb"])
+    try:
+        with pytest.raises(BadQuery, match="memory limit"):
+            await child.ask(query, QueryResult, 20)
+
+        assert not child.is_running
+    finally:
+        await child.aclose()
 
 
 async def test_R_8_6_a_slow_query_does_not_delay_another_query(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from rightseat.core.errors import BadQuery, NotConfigured
 from rightseat.data.database import SETTINGS, cast_zoned_times, explain_error
+from rightseat.data.frames import OutOfMemory
 from rightseat.installation import missing_extra
 from rightseat.plugins.sql.dialects import QueryResult
 from rightseat.plugins.sql.dialects.files import DescribeDatabase, QueryDatabase
@@ -75,7 +76,7 @@ def enforce_timeout(connection: "DuckDBPyConnection", seconds: float) -> Iterato
     except duckdb.InterruptException:
         raise BadQuery(f"The query took longer than {seconds:g} s. Ask for less.") from None
     except (duckdb.OutOfMemoryException, MemoryError):
-        raise BadQuery("The query exceeds its memory limit. Ask for less.") from None
+        raise OutOfMemory("The query exceeds its memory limit. Ask for less.") from None
     except duckdb.Error as error:
         raise BadQuery(f"DuckDB reports: {explain_error(error)}") from None
     finally:
