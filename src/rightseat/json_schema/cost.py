@@ -100,6 +100,9 @@ class SchemaCost:
             if applied.backtracks and isinstance(part, str):
                 visits += BACKTRACKING_VISITS
             waiting += [(one, part) for one in applied.same]
+            coming = count_parts(applied, part)  # in advance: a list may have millions of items
+            if visits + len(waiting) + coming > most:
+                raise refuse_steps(most)
             if isinstance(part, dict):
                 waiting += [(inner, part[name]) for name, inner in applied.properties.items() if name in part]
                 waiting += [(one, inner) for one in applied.members for inner in part.values()]
@@ -107,10 +110,8 @@ class SchemaCost:
             elif isinstance(part, list):
                 waiting += zip(applied.first_items, part, strict=False)
                 waiting += [(one, inner) for one in applied.items for inner in part]
-            if visits + len(waiting) > most:
-                raise SchemaTooCostly(
-                    f"the validation needs more than {most:,} steps: alternatives and references multiply"
-                )
+        if visits > most:
+            raise refuse_steps(most)
         return visits
 
     def _describe(self, schema: Any) -> AppliedSchema | None:
@@ -164,6 +165,17 @@ class SchemaCost:
                         raise SchemaTooCostly(f"the anchor {one[name]!r} is in the schema twice")
             self._anchors = anchors
         return self._anchors
+
+
+def count_parts(applied: AppliedSchema, part: Any) -> int:
+    """To how many parts of this one the schema applies others, at least."""
+    if isinstance(part, dict):
+        return (len(applied.members) + len(applied.names)) * len(part)
+    return len(applied.items) * len(part) if isinstance(part, list) else 0
+
+
+def refuse_steps(most: int) -> SchemaTooCostly:
+    return SchemaTooCostly(f"the validation needs more than {most:,} steps: alternatives and references multiply")
 
 
 def refuse_reference(reference: str) -> SchemaTooCostly:
