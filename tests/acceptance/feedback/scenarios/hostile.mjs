@@ -14,6 +14,9 @@ const hostileBodies = (id) => [
   JSON.stringify({ id, value: "up", tags: Array.from({ length: 5000 }, (_, number) => `t${number}`) }),
 ];
 
+// Anthropic's errors name their request, which is another one each time.
+const withoutRequestId = (body) => JSON.stringify({ ...body, request_id: undefined });
+
 export const hostile = [
   { name: "feedback-other-user", about: "another user's answer is refused as one that does not exist, by every id and face", async run(world) {
     const [alice, bob] = [world.user(), world.user()], { id, thread } = await ask.copilotkit(world.url, alice, "hello");
@@ -25,7 +28,7 @@ export const hostile = [
       for (const guess of [id, run, thread, row, `${id}x`, "run_1", "*", "%"]) {
         const answer = await vote(world.url, face, bob, { id: guess, value: "down" });
         hasStatus(answer, `a vote of bob on ${guess} by ${face}`, 404);
-        if (none !== "text") same(JSON.stringify(answer.body).replaceAll(guess, missing), JSON.stringify(none), `the response for ${guess}`);
+        if (none !== "text") same(withoutRequestId(answer.body).replaceAll(guess, missing), withoutRequestId(none), `the response for ${guess}`);
         expect(!answer.text.includes(alice.name), "no name of the owner", answer.text);
         hasStatus(await vote(world.url, face, bob, { id: guess, value: null }), `a withdrawal of bob on ${guess} by ${face}`, 404);
         hasStatus(await call(`${world.url}${FEEDBACK[face]}?id=${encodeURIComponent(guess)}`, { key: bob.key }), `a question of bob for the vote on ${guess}`, 404);
