@@ -48,11 +48,11 @@ async def test_a_hostile_statement_uses_hardly_any_cpu_time_of_the_server(checke
 async def test_a_statement_that_passes_every_limit_ends_at_the_cpu_limit(
     checker: StatementChecker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rightseat.plugins.sql.checker.MAX_CPU_S", 0.5)
+    monkeypatch.setattr("rightseat.plugins.sql.checker.MAX_CPU_S", 2.0)
     huge = {f"t{table}": [f"column_{number}" for number in range(2000)] for table in range(20)}
     slow = StatementChecker()
 
-    with pytest.raises(StatementRefused, match=r"took more than 0\.5 s of processor time\. Write a simpler one\."):
+    with pytest.raises(StatementRefused, match=r"took more than 2 s of processor time\. Write a simpler one\."):
         await slow.check("SELECT t0.column_1 FROM " + ", ".join([*huge] * 4), huge, "sqlite", 10)  # noqa: S608
 
     assert await slow.check("SELECT column_1 FROM t1", {"t1": ["column_1"]}, "sqlite", 10)
