@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.runtime import Runtime
 from rightseat.faces import copilotkit
 from rightseat.faces.copilotkit.current.routing import METHODS

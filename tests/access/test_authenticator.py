@@ -10,9 +10,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from rightseat.access import keys, scopes
-from rightseat.access.authenticator import Authenticator, RouteAuth, find_route_auth
+from rightseat.access.authenticator import Authenticator
 from rightseat.access.jwks import Jwks
 from rightseat.access.keys import AccessKey, Keys
+from rightseat.access.route_auth import RouteAuth, find_route_auth
 from rightseat.access.tokens import Rules, Tokens
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.errors import ConfigError, InsufficientScope, IssuerUnavailable, RightseatError, Unauthenticated

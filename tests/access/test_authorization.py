@@ -16,10 +16,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from rightseat.access.authenticator import Authenticator, RouteAuth
+from rightseat.access.authenticator import Authenticator
 from rightseat.access.authorization import AuthorizationEnded, OpenRequests, Watch
 from rightseat.access.ended_sessions import EndedSessions
 from rightseat.access.keys import AccessKey, Keys, digest
+from rightseat.access.route_auth import RouteAuth
 from rightseat.access.sessions import SECURE_COOKIE, Sessions
 from rightseat.access.stored_keys import StoredKeys, format_time
 from rightseat.core.ask import Principal

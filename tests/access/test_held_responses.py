@@ -16,8 +16,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Message
 
 from rightseat import app, config
-from rightseat.access.authenticator import RouteAuth
 from rightseat.access.held_response import SHORT_BODY_BYTES, send_in_pieces
+from rightseat.access.route_auth import RouteAuth
 from rightseat.app import Assembly
 from rightseat.config import ConfiguredPart, Server
 from rightseat.core.ask import Ask, Principal

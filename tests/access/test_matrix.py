@@ -22,7 +22,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from rightseat import app, config, parts
-from rightseat.access.authenticator import find_route_auth
+from rightseat.access.route_auth import find_route_auth
 from rightseat.app import Assembly
 from rightseat.config import ConfiguredPart, Server
 from rightseat.core.ask import Ask, Principal

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.runtime import Runtime
 from rightseat.operations.records import RunQuery, ThreadQuery
 from rightseat.operations.store import store_of

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import RunFailed, TextDelta

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.app import assemble
 from rightseat.config import parse
 from rightseat.core.errors import RightseatError

@@ -10,7 +10,7 @@ import pytest
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.app.operations import build_operations, build_sources
 from rightseat.app.routing import parts_asked_for
 from rightseat.config import ConfiguredPart, parse

@@ -7,8 +7,8 @@ from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from rightseat.access.authenticator import RouteAuth
 from rightseat.access.hosts import WITHOUT_HOST
+from rightseat.access.route_auth import RouteAuth
 from rightseat.app import docs, home
 from rightseat.app.application import Application
 from rightseat.app.authentication import build_authenticator

@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from rightseat.access.authenticator import find_route_auth
 from rightseat.access.hosts import Hosts
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.request_limits import check_head
+from rightseat.access.route_auth import find_route_auth
 from rightseat.app.cors import RefusedOrigins, cors_options
 from rightseat.app.request_id import FACELESS, ObserveRequest, RequestIdSend, find_header
 from rightseat.config import Server

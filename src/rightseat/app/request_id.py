@@ -9,7 +9,7 @@ from time import perf_counter
 
 from starlette.types import Message, Scope, Send
 
-from rightseat.access.authenticator import find_route_auth
+from rightseat.access.route_auth import find_route_auth
 from rightseat.core.ids import new_id
 from rightseat.core.tracing import LOG_CONTEXT, REQUEST_BEGAN, LogContext
 from rightseat.limits.response_headers import RESPONSE_HEADERS

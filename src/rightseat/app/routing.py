@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter
 
 from rightseat.access.attempts import WrongKeyLimit
-from rightseat.access.authenticator import Authenticator, RouteAuth, find_route_auth
+from rightseat.access.authenticator import Authenticator
 from rightseat.access.host_login import HostLogin
+from rightseat.access.route_auth import RouteAuth, find_route_auth
 from rightseat.app.authentication import build_sign_in
 from rightseat.app.builder import Assembly
 from rightseat.app.sign_in import sign_in_routes

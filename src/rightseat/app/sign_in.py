@@ -15,8 +15,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from rightseat.access.attempts import WrongKeyLimit
-from rightseat.access.authenticator import Handler, RouteAuth
 from rightseat.access.origins import AllowedOrigins
+from rightseat.access.route_auth import Handler, RouteAuth
 from rightseat.access.sessions import uses_https
 from rightseat.access.sign_in.attempt import delete_attempt_cookie, find_attempt_cookie, set_attempt_cookie
 from rightseat.access.sign_in.refusal import SignInProblem, SignInRefused

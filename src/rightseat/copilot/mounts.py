@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rightseat.access.authenticator import RouteEndpoint, find_route_auth
+from rightseat.access.route_auth import RouteEndpoint, find_route_auth
 from rightseat.app import build_included_router
 from rightseat.app.cors import cors_options
 from rightseat.config import Server

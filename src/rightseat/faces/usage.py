@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest, ConfigError, RightseatError
 from rightseat.core.runtime import Runtime

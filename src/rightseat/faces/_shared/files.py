@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import Handler
+from rightseat.access.route_auth import Handler
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError

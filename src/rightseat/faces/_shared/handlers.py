@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import Handler, WriteRefusal
+from rightseat.access.route_auth import Handler, WriteRefusal
 from rightseat.core.ask import Principal
 from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.ids import new_id

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from hashlib import sha256
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest, ConfigError, RightseatError
 from rightseat.core.runtime import Runtime

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import PlainTextResponse, Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.errors import LimitExceeded, RightseatError
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.feedback import FeedbackEndpoints

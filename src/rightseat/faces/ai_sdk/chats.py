@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.ask import Ask, Context, Principal
 from rightseat.core.errors import RightseatError, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished, RunStarted

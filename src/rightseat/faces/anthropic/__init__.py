@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import Handler, RouteAuth
+from rightseat.access.route_auth import Handler, RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.feedback import FeedbackEndpoints, RunFinder

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import mcp_types as types
 import msgspec
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.concurrency import aclosing, run_or_undo
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.errors import BadRequest

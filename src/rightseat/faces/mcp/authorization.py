@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth, write_plain_challenge
 from rightseat.access.credentials import BEARER
+from rightseat.access.route_auth import RouteAuth, write_plain_challenge
 from rightseat.access.trusted_issuer import TrustedIssuer
 from rightseat.core.ask import Principal
 from rightseat.core.errors import InsufficientScope, RightseatError

@@ -11,7 +11,7 @@ from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.concurrency import aclosing
 from rightseat.core.agent import Agent, ExposesTools
 from rightseat.core.approvals import APPROVAL, explain_permission, record_decisions

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JsonValue

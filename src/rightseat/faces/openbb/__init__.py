@@ -11,8 +11,8 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
-from rightseat.access.authenticator import RouteAuth
 from rightseat.access.origins import AllowedOrigins
+from rightseat.access.route_auth import RouteAuth
 from rightseat.config import Origin
 from rightseat.core.errors import ConfigError
 from rightseat.core.runtime import Runtime

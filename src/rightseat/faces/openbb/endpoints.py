@@ -7,7 +7,7 @@ from typing import NamedTuple
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth, RouteEndpoint
+from rightseat.access.route_auth import RouteAuth, RouteEndpoint
 from rightseat.core.ask import Principal
 from rightseat.core.errors import AgentNotFound, RightseatError
 from rightseat.core.ids import new_id

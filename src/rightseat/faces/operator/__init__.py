@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.access.authenticator import Handler, RouteAuth
 from rightseat.access.origins import AllowedOrigins
+from rightseat.access.route_auth import Handler, RouteAuth
 from rightseat.access.sessions import Sessions, load_secret
 from rightseat.access.sign_in.service import SignIn
 from rightseat.core.ask import Principal

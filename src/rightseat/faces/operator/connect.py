@@ -9,7 +9,7 @@ from types import ModuleType
 import msgspec
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest
 from rightseat.core.faces import ServedFace

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.ask import Principal, includes_agent
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.agent import Agent, ListsPlugins, is_durable
 from rightseat.core.ask import Ask, Principal, includes_agent
 from rightseat.core.errors import AgentNotFound, BadRequest

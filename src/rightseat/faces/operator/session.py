@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.access.sign_in.refusal import SignInRefused
 from rightseat.access.sign_in.service import SignIn
 from rightseat.config import FILE

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.agent import AgentGroup, ListsPlugins
 from rightseat.core.ask import Answer, Ask, NamedTool, WhenBusy
 from rightseat.core.errors import AgentNotFound, LimitExceeded

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.route_auth import RouteAuth
 from rightseat.core.agent import AgentGroup, AgentThread
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import AgentNotFound
