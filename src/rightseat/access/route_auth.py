@@ -293,7 +293,7 @@ class RouteAuth:
     ) -> RouteEndpoint:
         """Return the endpoint of a route: the handler, called after authorization.
 
-        `refuse` writes a refusal in the face's protocol, `challenge` what a client is told to authenticate with.
+        `refuse` writes a refusal in the face's protocol, `challenge` the header that says how to authenticate.
         `requires_credential` holds even where the face is open.
         """
         auth = self.require_credential() if requires_credential else self

@@ -157,10 +157,10 @@ class MessageReader:
 
     def _is_server_call(self, id: object) -> bool:
         """A client that continues a thread does not send the call again."""
-        is_kept = self._continues_thread and isinstance(id, str) and id.startswith(SERVER_CALL)
-        if is_kept and isinstance(id, str):
+        if isinstance(id, str) and self._continues_thread and id.startswith(SERVER_CALL):
             self.waiting[id] = None
-        return is_kept or id in self._server_calls
+            return True
+        return id in self._server_calls
 
     def _read_decision(self, block: Block, where: str) -> None:
         texts = [part.text for part in self._read_nested(block.get("content"), where) if isinstance(part, Text)]

@@ -23,7 +23,8 @@ from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse, incomplete_run_failure
 from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.anthropic.error_form import message_id, request_id_header
-from rightseat.faces.anthropic.paused_calls import FollowedRuns, PausedCalls
+from rightseat.faces.anthropic.followed_runs import FollowedRuns
+from rightseat.faces.anthropic.paused_calls import PausedCalls
 from rightseat.faces.anthropic.reply_encoder import PING, Reply, ReplyEncoder, StreamEncoder, WholeEncoder
 from rightseat.faces.anthropic.reply_reader import ReplyOptions
 from rightseat.faces.anthropic.request_body import MessagesRequest

@@ -21,6 +21,7 @@ from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.anthropic.content_blocks import SentMessages, read_messages, read_system
 from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
+from rightseat.faces.anthropic.followed_runs import find_next_run
 from rightseat.faces.anthropic.kept_threads import KeptThreads, MessagePlace, mark_system, reuse_messages
 from rightseat.faces.anthropic.message_response import MessageExchange, MessageResponder, build_prompt, estimate_input
 from rightseat.faces.anthropic.paused_calls import PausedCall, PausedCalls, build_answers, unknown_question
@@ -174,7 +175,7 @@ class NewMessages:
             return await self._responder.start(exchange, ask, self._runtime.start(ask))
         if pending := await self._paused.pending(first, principal):
             return await self._responder.go_on(exchange, ask, first.run_id, pending)
-        following = await self._paused.find_following(first.thread_id, first.run_id, principal)
+        following = await find_next_run(self._runtime, first.thread_id, first.run_id, principal)
         if following is None:
             raise unknown_question(ids[0])
         return await self._responder.go_on(exchange, ask, following)
@@ -186,7 +187,7 @@ class NewMessages:
         pending = [one for one in await self._runtime.pending(principal, place.thread_id) if one.agent == model]
         if pending:
             return await self._responder.go_on(exchange, ask, pending[0].run_id, pending)
-        following = await self._paused.find_following(place.thread_id, place.run_id, principal)
+        following = await find_next_run(self._runtime, place.thread_id, place.run_id, principal)
         if following is None:
             raise InvalidMessagesRequest(EMPTY)
         return await self._responder.go_on(exchange, ask, following)

@@ -1,35 +1,22 @@
-"""Approvals: how long a request waits for a decision in the console, and how a client decides by itself.
+"""Approvals that a client decides by itself: the calls that it received as waiting, and its answers to them.
 
-The protocol has no form for a question to a person. The request stays open while the run waits, and goes on with the
-run that an operator's decision starts. Without a decision a client that knows server-side calls receives `pause_turn`
-with the pending call: sent back as it is, the message waits again; a `tool_result` for the call is the decision. For
-all other clients the question is closed, so that nothing runs later behind their backs.
+A client that knows server-side calls receives `pause_turn` with the pending call: sent back as it is, the message waits
+again (`followed_runs`); a `tool_result` for the call is the decision.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from rightseat.core.approvals import APPROVAL
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.events import Event, RunFinished, ToolCallDelta, ToolCallEnded, ToolCallStarted
-from rightseat.core.log import Entry, ImmediateSink
-from rightseat.core.messages import Call
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending
 from rightseat.core.types import JsonValue
 from rightseat.faces.anthropic.content_blocks import SERVER_CALL, CallDecision
 from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
-from rightseat.faces.anthropic.reply_reader import ReplyReader
-from rightseat.shared_timers import SharedTimers
 
-FIRST_POLL_S = 0.1
-MAX_POLL_S = 1.0
-"""The decision may come at another server of the same store, so the store is asked, ever less often."""
 NO_QUESTION = "There is no open question about the call {id!r}: it was answered, it expired, or it never was."
 OTHER_MODEL = "The call {id!r} waits in an answer of {agent!r}. Send that as the `model`."
 
@@ -78,10 +65,6 @@ class PausedCalls:
         mine = [one for one in found if one.run_id == paused.run_id]
         return mine if any(one.call and one.call.id == paused.call_id for one in mine) else ()
 
-    async def find_following(self, thread_id: str, run_id: str, principal: Principal) -> str | None:
-        """The run that went on after a decision."""
-        return await find_next_run(self._runtime, thread_id, run_id, principal)
-
     async def abandon(self, id: str, principal: Principal, agent: str) -> None:
         """The client goes on without a decision: the question is closed."""
         try:
@@ -113,122 +96,3 @@ def build_answer(one: Pending, decision: CallDecision | None) -> Answer:
     is_approved = decision.text.strip().lower() == "approve" and not decision.is_error
     payload: dict[str, JsonValue] = {"approved": is_approved}
     return Answer(one.interrupt.id, "resolved", payload)
-
-
-def show_calls(pending: Sequence[Pending]) -> list[Event]:
-    """The calls that wait, for a client that receives them again."""
-    events: list[Event] = []
-    for one in pending:
-        if isinstance(call := one.call, Call):
-            events += (ToolCallStarted(call.id, call.name), ToolCallDelta(call.id, call.arguments))
-            events.append(ToolCallEnded(call.id))
-    return events
-
-
-async def find_next_run(runtime: Runtime, thread_id: str, run_id: str, principal: Principal) -> str | None:
-    """The run that follows another one in its thread."""
-    outline = await runtime.outline(thread_id, principal)
-    runs = [run.id for run in outline.runs if run.id == run_id or run.outcome != "cancelled"] if outline else []
-    return next(iter(runs[runs.index(run_id) + 1 :]), None) if run_id in runs else None
-
-
-@dataclass(slots=True)
-class FollowedRuns:
-    """Takes the place of the runtime for the response to one client: what it follows are the run, and those that go on
-    after a person's decision. The end of a run that waits is held back until nobody has decided in time.
-
-    `asked` are the questions of an earlier response, for a client that waits for them again. `pauses`: the client knows
-    calls that wait; the others' question is closed, and its thread deleted with `is_temporary`.
-    """
-
-    runtime: Runtime
-    ask: Ask
-    calls: PausedCalls
-    reader: ReplyReader
-    seconds: float
-    run_id: str = ""
-    asked: Sequence[Pending] = ()
-    pauses: bool = False
-    is_temporary: bool = False
-    _is_left: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def timers(self) -> SharedTimers:
-        return self.runtime.timers
-
-    @property
-    def hands_over_runs(self) -> bool:
-        return self.runtime.hands_over_runs
-
-    async def is_running(self, run_id: str) -> bool:
-        return await self.runtime.is_running(self.run_id)
-
-    async def cancel(self, run_id: str) -> bool:
-        """The client has left."""
-        self._is_left.set()
-        return await self.runtime.cancel(self.run_id)
-
-    async def follow(
-        self, run_id: str, after: str | None = None, tap: ImmediateSink | None = None
-    ) -> AsyncGenerator[Sequence[Entry], None]:
-        end: Entry | None = None
-        if self.asked:
-            yield [Entry(0, 0, event) for event in show_calls(self.asked)]
-            end = Entry(0, 0, RunFinished("waiting", tuple(one.interrupt for one in self.asked)))
-            self.run_id, self.asked = self.asked[0].run_id, ()
-        while True:
-            if end is None:
-                async with aclosing(self.runtime.follow(self.run_id, after, tap)) as batches:
-                    async for batch in batches:
-                        if asks_person(batch[-1].event):
-                            end = batch[-1]
-                            batch = batch[:-1]
-                        if batch:
-                            yield batch
-                        if end is not None:
-                            break
-                    else:
-                        return
-            following = await self._wait(end)
-            if following is None:
-                yield [end]
-                return
-            self.run_id, after, end = following, None, None
-
-    async def _wait(self, end: Entry) -> str | None:
-        """The next run of the thread; None if nobody has decided, after which the question is kept or closed."""
-        principal, thread_id = self.ask.principal, self.ask.thread_id
-        clock = asyncio.get_running_loop().time
-        until = clock() + (0 if self.reader.has_client_calls else self.seconds)
-        pause = FIRST_POLL_S
-        while clock() < until and not self._is_left.is_set() and not self.runtime.is_shutting_down:
-            if following := await find_next_run(self.runtime, thread_id, self.run_id, principal):
-                return following
-            if not await self.runtime.pending(principal, thread_id):
-                break  # it expired
-            try:
-                await asyncio.wait_for(self._is_left.wait(), min(pause, max(0.0, until - clock())))
-            except TimeoutError:
-                pause = min(2 * pause, MAX_POLL_S)
-        return await self._stop_waiting(end)
-
-    async def _stop_waiting(self, end: Entry) -> str | None:
-        principal, thread_id = self.ask.principal, self.ask.thread_id
-        if following := await find_next_run(self.runtime, thread_id, self.run_id, principal):
-            return following
-        if self.pauses and not self.reader.has_client_calls and not self._is_left.is_set():
-            interrupts = end.event.interrupts if isinstance(end.event, RunFinished) else ()
-            waiting = {one.call_id for one in interrupts if one.call_id}
-            shown = {call: one for call, one in self.reader.shown_calls().items() if call in waiting}
-            if shown and await self.calls.keep(self.ask, self.run_id, shown):
-                self.reader.pauses = True
-                return None
-        if not await self.runtime.close_questions(thread_id, principal, self.ask.agent):
-            return await find_next_run(self.runtime, thread_id, self.run_id, principal)  # decided just now
-        if self.is_temporary:
-            await self.runtime.delete(thread_id, principal)
-        return None
-
-
-def asks_person(event: Event) -> bool:
-    return type(event) is RunFinished and bool(event.interrupts)
