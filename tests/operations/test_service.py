@@ -26,7 +26,7 @@ from rightseat.engines.local import LocalEngine
 from rightseat.limits.prices import Prices
 from rightseat.logs.memory import MemoryLog
 from rightseat.operations.activity import RunActivity
-from rightseat.operations.feedback import FeedbackQuery, Judgement
+from rightseat.operations.feedback import FeedbackQuery, SentJudgement
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.plugin_operations import PluginOperations
 from rightseat.operations.records import RunQuery, ThreadQuery
@@ -79,7 +79,7 @@ async def world(caplog: pytest.LogCaptureFixture) -> AsyncIterator[World]:
     (question,) = await runtime.pending(ALICE)
     assert store.artifacts is not None
     file = await store.artifacts.put(stored, "a.txt", "text/plain", b"words")
-    await OwnFeedback(runtime, store.feedback).give(ALICE, stored.run_id, Judgement("down", "No"), "openai")
+    await OwnFeedback(runtime, store.feedback).give(ALICE, stored.run_id, SentJudgement("down", "No"), "openai")
     sources.audit.attach()
     logging.getLogger("rightseat.audit").info("operator: olga signed in")
     sources.audit.detach()

@@ -249,7 +249,9 @@ def test_the_oldest_answers_are_no_longer_remembered() -> None:
     assert recent.find_quoted("another chat", "Answer 2", "anna") is None
 
 
-async def test_votes_on_answers_that_are_not_stored_are_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_votes_on_answers_that_are_not_stored_are_limited(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     for module in (sql_feedback, memory_feedback):
         monkeypatch.setattr(module, "MAX_UNSTORED_ROWS", 2)
 
@@ -259,6 +261,8 @@ async def test_votes_on_answers_that_are_not_stored_are_limited(store: Store, mo
 
     assert len(await list_rows(store, owner="anna")) == 2
     assert len(await list_rows(store)) == 3
+    warning = "anna has more than 2 votes on answers that are not stored: the oldest 1 were deleted"
+    assert [record.getMessage() for record in caplog.records] == [warning, warning]
 
 
 async def test_votes_on_answers_that_are_not_stored_expire(where: Path | str) -> None:

@@ -47,10 +47,18 @@ class FeedbackNotSupported(RightseatError):
         super().__init__("The configured store of threads stores no feedback. Use `threads: {type: sql}`.")
 
 
-class Judgement(msgspec.Struct, frozen=True):
-    """`vote` is None to withdraw an earlier one."""
+class SentJudgement(msgspec.Struct, frozen=True):
+    """What a client sends. `vote` is None to withdraw an earlier one."""
 
     vote: Vote | None
+    comment: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What is stored, see `check_judgement`."""
+
+    vote: Vote
     comment: str | None = None
     tags: tuple[str, ...] = ()
 
@@ -172,20 +180,20 @@ class UserFeedback:
         return await self._store.forget_user(user)
 
 
-def check_judgement(judgement: Judgement) -> Judgement:
+def check_judgement(sent: SentJudgement) -> Judgement | None:
     """The judgement as it is stored: without control characters that no database stores, each tag once.
 
-    Raises `BadRequest`.
+    None to withdraw an earlier one. Raises `BadRequest`.
     """
-    comment = (judgement.comment or "").replace("\0", "").strip() or None
+    comment = (sent.comment or "").replace("\0", "").strip() or None
     if comment and len(comment) > MAX_COMMENT_CHARS:
         raise BadRequest(f"The comment has {len(comment):,} characters; {MAX_COMMENT_CHARS:,} are stored at most.")
-    if len(judgement.tags) > MAX_TAGS:
-        raise BadRequest(f"{len(judgement.tags):,} tags were sent; a vote has {MAX_TAGS} at most.")
-    tags = tuple(dict.fromkeys(text for tag in judgement.tags if (text := tag.replace("\0", "").strip())))
+    if len(sent.tags) > MAX_TAGS:
+        raise BadRequest(f"{len(sent.tags):,} tags were sent; a vote has {MAX_TAGS} at most.")
+    tags = tuple(dict.fromkeys(text for tag in sent.tags if (text := tag.replace("\0", "").strip())))
     if any(len(tag) > MAX_TAG_CHARS for tag in tags):
         raise BadRequest(f"A tag has {MAX_TAG_CHARS} characters at most.")
-    return Judgement(judgement.vote, comment, tags)
+    return None if sent.vote is None else Judgement(sent.vote, comment, tags)
 
 
 def find_main_model(models: Sequence[ModelUsage]) -> str | None:

@@ -12,7 +12,7 @@ from rightseat.operations.feedback import (
     FeedbackRow,
     FeedbackStore,
     JudgedAnswer,
-    Judgement,
+    SentJudgement,
     check_judgement,
     find_main_model,
 )
@@ -55,27 +55,27 @@ class OwnFeedback:
         found = await self._store.find_quoted(trace_id, text, principal.id)
         return found if found and principal.may_use(found.agent or "") else None
 
-    async def give(self, principal: Principal, id: str, judgement: Judgement, through: str) -> FeedbackRow | None:
+    async def give(self, principal: Principal, id: str, sent: SentJudgement, through: str) -> FeedbackRow | None:
         """As `judge`. Raises `AnswerNotFound` too."""
         answer = await self.find(principal, id)
         if answer is None:
             raise AnswerNotFound(id)
-        return await self.judge(principal, answer, judgement, through)
+        return await self.judge(principal, answer, sent, through)
 
     async def judge(
-        self, principal: Principal, answer: JudgedAnswer, judgement: Judgement, through: str
+        self, principal: Principal, answer: JudgedAnswer, sent: SentJudgement, through: str
     ) -> FeedbackRow | None:
         """Store the vote in place of an earlier one; None if it is withdrawn. `answer` is one of the principal's.
 
         Raises `BadRequest` for a text that is too long, and `GuardDenied` for one that a guard denies.
         """
-        checked = check_judgement(judgement)
-        if checked.vote is None:
+        judgement = check_judgement(sent)
+        if judgement is None:
             await self._store.withdraw(answer)
             return self._remember(answer, None)
-        texts = [text for text in (checked.comment, *checked.tags) if text]
+        texts = [text for text in (judgement.comment, *judgement.tags) if text]
         await self._runtime.text_guard.check_input(texts, answer.agent or "", principal)
-        row = await self._store.give(self._add_model(answer), checked, through)
+        row = await self._store.give(self._add_model(answer), judgement, through)
         if answer.run is not None and answer.thread is not None:
             await self._runtime.keep_judged(answer.run)
         return self._remember(answer, row)

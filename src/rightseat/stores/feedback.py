@@ -72,8 +72,9 @@ ORDER = (feedback.c.created_at, feedback.c.id)
 NEWEST_FIRST = tuple(column.desc() for column in ORDER)
 ANSWERS = select(runs.c.id, runs.c.thread_id, runs.c.agent, runs.c.model_usage)
 UNCHANGED = ("id", "owner", "answer_key", "created_at")
-"""Columns of the first vote. A later one without a run, thread, message, agent or model leaves those known before."""
+"""Columns of the first vote."""
 KNOWN_BEFORE = ("run_id", "thread_id", "message_id", "agent", "model")
+"""Columns in which a later vote without a value leaves that of the earlier one."""
 
 
 class SqlFeedback:
@@ -165,7 +166,7 @@ def write_row(answer: JudgedAnswer, judgement: Judgement, through: str) -> dict[
         "agent": answer.agent,
         "model": answer.model,
         "face": through,
-        "value": VOTE_VALUES[judgement.vote or "up"],
+        "value": VOTE_VALUES[judgement.vote],
         "comment": judgement.comment,
         "tags": msgspec.json.encode(judgement.tags).decode(),
         "trace_id": answer.trace_id,

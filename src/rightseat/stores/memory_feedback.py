@@ -1,5 +1,6 @@
 """Feedback in this process's memory."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -24,8 +25,13 @@ from rightseat.operations.feedback import (
 from rightseat.operations.recent_answers import RecentAnswers
 from rightseat.operations.records import Page, RecordReader, RunRecord
 from rightseat.stores import rows
-from rightseat.stores.feedback import BUCKET_CHARS, BUCKET_END
+from rightseat.stores.feedback import BUCKET_CHARS, BUCKET_END, OVERFULL
 from rightseat.stores.memory_records import StoredThread
+
+logger = logging.getLogger(__name__)
+
+KNOWN_BEFORE = ("run", "thread", "message", "agent", "model")
+"""Fields in which a later vote without a value leaves that of the earlier one."""
 
 
 class MemoryFeedback:
@@ -33,7 +39,7 @@ class MemoryFeedback:
 
     def __init__(self, threads: Callable[[], Sequence[StoredThread]]) -> None:
         self._threads = threads
-        self._rows: dict[tuple[str, str], FeedbackRow] = {}  # by owner and key of the answer
+        self._rows: dict[tuple[str, str], FeedbackRow] = {}  # by owner and key of the answer, the last change last
         self.recent = RecentAnswers()
 
     def find_vote(self, run: RunRecord) -> str | None:
@@ -69,17 +75,14 @@ class MemoryFeedback:
         if answer.thread is not None and all(thread.summary.id != answer.thread for thread in self._threads()):
             raise AnswerNotFound(answer.message or answer.key)
         key, now = (answer.owner, answer.key), rows.now()
-        before = self._rows.get(key)
+        before = self._rows.pop(key, None)
+        known = {field: getattr(answer, field) or getattr(before, field, None) for field in KNOWN_BEFORE}
         row = FeedbackRow(
+            **known,
             id=before.id if before else new_id("feedback"),
             owner=answer.owner,
-            run=answer.run or (before.run if before else None),
-            thread=answer.thread,
-            message=answer.message or (before.message if before else None),
-            agent=answer.agent or (before.agent if before else None),
-            model=answer.model or (before.model if before else None),
             through=through,
-            value=judgement.vote or "up",
+            value=judgement.vote,
             comment=judgement.comment,
             tags=judgement.tags,
             trace_id=answer.trace_id,
@@ -94,8 +97,11 @@ class MemoryFeedback:
 
     def _delete_oldest_unstored(self, owner: str) -> None:
         unstored = [key for key, row in self._rows.items() if row.thread is None and row.owner == owner]
-        for key in unstored[: max(0, len(unstored) - MAX_UNSTORED_ROWS)]:
+        too_many = unstored[: max(0, len(unstored) - MAX_UNSTORED_ROWS)]
+        for key in too_many:
             del self._rows[key]
+        if too_many:
+            logger.warning(OVERFULL, owner, MAX_UNSTORED_ROWS, len(too_many))
 
     async def withdraw(self, answer: JudgedAnswer) -> bool:
         return self._rows.pop((answer.owner, answer.key), None) is not None

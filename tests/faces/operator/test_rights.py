@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.operations.feedback import Judgement
+from rightseat.operations.feedback import SentJudgement
 from tests.access.examples import OPERATOR
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CHANGING, CONFIGURATION, Server, Stream, deleted, serving
@@ -435,7 +435,7 @@ async def test_a_route_needs_its_right(serve: Serve, grant: str) -> None:
         file = await artifacts.put(ask, "report.txt", "text/plain", SECRET.encode())
         feedback = server.assembly.feedback
         assert feedback is not None
-        await feedback.give(Principal("bob"), run, Judgement("down", SECRET), "operator")
+        await feedback.give(Principal("bob"), run, SentJudgement("down", SECRET), "operator")
         gina, found, shown = User(server, "given"), dict[str, int](), set[tuple[str, str]]()
         for route, (address, body, _) in EXPECTED.items():
             path = address.replace("RUN", run).replace("QUESTION", question).replace("FILE", file)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest
 from rightseat.faces._shared.responses import decode_body, json_response, repair_surrogates
-from rightseat.operations.feedback import AnswerNotFound, FeedbackRow, JudgedAnswer, Judgement, Vote
+from rightseat.operations.feedback import AnswerNotFound, FeedbackRow, JudgedAnswer, SentJudgement, Vote
 from rightseat.operations.own_feedback import OwnFeedback
 
 RUN = re.compile("(?:resp|chatcmpl|msg)_?-?([0-9a-f]{32})(?:_[0-9a-f]{1,32})?")
@@ -89,7 +89,7 @@ async def store_feedback(finder: AnswerFinder, body: bytes, principal: Principal
     answer = await finder.find(principal, sent.id)
     if answer is None:
         raise AnswerNotFound(sent.id)
-    judgement = Judgement(sent.value, sent.comment, sent.tags)
+    judgement = SentJudgement(sent.value, sent.comment, sent.tags)
     row = await finder.feedback.judge(principal, answer, judgement, through)
     return json_response(describe_row(row) if row else describe_withdrawn(answer))
 

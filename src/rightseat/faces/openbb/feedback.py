@@ -16,7 +16,7 @@ from rightseat.core.errors import BadRequest
 from rightseat.core.types import JSON_ERRORS
 from rightseat.faces._shared.responses import repair_surrogates
 from rightseat.faces.openbb.feedback_file import FIELDS, FeedbackFile, as_text
-from rightseat.operations.feedback import MAX_COMMENT_CHARS, MAX_QUOTE_CHARS, JudgedAnswer, Judgement, Vote
+from rightseat.operations.feedback import MAX_COMMENT_CHARS, MAX_QUOTE_CHARS, JudgedAnswer, SentJudgement, Vote
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.text import truncate
 
@@ -31,7 +31,7 @@ _decode = msgspec.json.Decoder().decode
 class WorkspaceVote(NamedTuple):
     """`fields` are those of the body that Workspace is known to send."""
 
-    judgement: Judgement
+    judgement: SentJudgement
     trace_id: str | None
     question: str | None
     text: str | None
@@ -81,7 +81,9 @@ def parse_vote(body: bytes, trace_id: str | None) -> WorkspaceVote:
         logger.info("ignored unknown feedback fields: %s", ", ".join(unknown)[:200])
     known = {key: fields[key] for key in FIELDS if fields.get(key) is not None}
     return WorkspaceVote(
-        Judgement(read_value(fields["vote"]), read_comment(known.get("user_comment")), read_tags(known.get("tags"))),
+        SentJudgement(
+            read_value(fields["vote"]), read_comment(known.get("user_comment")), read_tags(known.get("tags"))
+        ),
         read_text(known.get("trace_id", trace_id), MAX_TRACE_CHARS),
         read_text(known.get("user_prompt"), None),
         read_text(known.get("ai_response"), None),
