@@ -438,7 +438,9 @@ async def test_a_failover_to_a_stale_replica_loses_no_entry_that_was_read_or_rep
 # How long it keeps
 
 
-async def test_a_finished_run_expires_and_a_run_in_progress_does_not() -> None:
+@asynccontextmanager
+async def finished_run() -> AsyncIterator[tuple[SharedLog, Redis, str]]:
+    """The log of a finished run `r`, a client, and the prefix of the keys."""
     async with (
         asyncio.timeout(30),
         keys() as prefix,
@@ -449,26 +451,22 @@ async def test_a_finished_run_expires_and_a_run_in_progress_does_not() -> None:
         async with log.open("r", 1) as writer:
             await writer.append(TextDelta("m", "one"))
             await log.read("r")
-            during = await client.ttl(f"{prefix}log:r")
+            assert await client.ttl(f"{prefix}log:r") > 80_000
+        yield log, client, prefix
+
+
+async def test_a_finished_run_expires_and_a_run_in_progress_does_not() -> None:
+    async with finished_run() as (log, client, prefix):
         after = await client.ttl(f"{prefix}log:r")
         async with log.open("r", 2):
             again = await client.ttl(f"{prefix}log:r")
 
-    assert during > 80_000
     assert 3500 < after <= 3600
     assert again > 80_000
 
 
 async def test_a_judged_run_expires_later() -> None:
-    async with (
-        asyncio.timeout(30),
-        keys() as prefix,
-        built(REDIS, prefix=prefix) as log,
-        Redis.from_url(REDIS) as client,
-    ):
-        await log.create("r")
-        async with log.open("r", 1) as writer:
-            await writer.append(TextDelta("m", "one"))
+    async with finished_run() as (log, client, prefix):
         await log.keep_judged("r")
         kept = await client.ttl(f"{prefix}log:r")
         await log.keep_judged("gone")

@@ -397,11 +397,75 @@ async def test_pages_of_other_origins_are_refused_even_if_the_server_allows_them
         assert (await server.client.get("/operator/threads", headers=headers)).status_code == 403
 
 
-async def test_a_form_cannot_change_anything(serve: Serve) -> None:
+FORM = "application/x-www-form-urlencoded"
+EVIL = "https://evil.example"
+FORGED: dict[str, dict[str, str]] = {
+    "form": {"content-type": FORM, "origin": EVIL, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"},
+    "form of a page whose browser sends no origin": {"content-type": FORM},
+    "form with a file": {"content-type": "multipart/form-data; boundary=x"},
+    "form of plain text": {"content-type": "text/plain"},
+    "no-cors": {
+        "content-type": "text/plain",
+        "origin": EVIL,
+        "sec-fetch-site": "cross-site",
+        "sec-fetch-mode": "no-cors",
+    },
+    "no-cors without a type": {"origin": EVIL, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"},
+    "no-cors without anything": {},
+    "two types": {"content-type": "text/plain, application/json"},
+    "a type as a parameter": {"content-type": "text/plain; application/json"},
+    "beacon": {"content-type": "text/plain;charset=UTF-8", "origin": EVIL, "sec-fetch-site": "cross-site"},
+    "beacon with a type, of a browser that did not ask": {"content-type": "application/json", "origin": EVIL},
+    "null origin": {"content-type": "application/json", "origin": "null"},
+    "null origin, a sandboxed frame": {"content-type": "text/plain", "origin": "null", "sec-fetch-site": "cross-site"},
+    "sister domain": {"content-type": "application/json", "sec-fetch-site": "same-site"},
+    "rebinding": {"content-type": "application/json", "host": "evil.example", "origin": "http://evil.example"},
+    "rebinding of a browser that sends no origin": {"content-type": "application/json", "host": "evil.example:80"},
+    "basic authentication that a browser remembers": {"authorization": "Basic YTpi"},
+    "an empty key": {"x-api-key": ""},
+}
+
+
+@pytest.mark.parametrize("headers", FORGED.values(), ids=FORGED)
+@pytest.mark.parametrize("text", [CONFIGURATION, CONFIGURATION + KEYS], ids=["open", "keys"])
+async def test_a_page_of_another_origin_cannot_change_anything(
+    serve: Serve, headers: dict[str, str], text: str
+) -> None:
+    """The cookie of a session is sent in any case, as by a browser that knows no `SameSite`."""
+    async with serving(serve, text) as server:
+        if "keys" in text:
+            session = await server.post("session", authorization="Bearer key-alice")
+            headers = headers | {"cookie": session.headers["set-cookie"].partition(";")[0]}
+            server.client.cookies.clear()
+        content = b'{"text": "Hi", "thread": "forged"}'
+        answer = await server.client.post("/operator/agents/default/runs", content=content, headers=headers)
+        threads = await server.client.get("/operator/threads", headers={"authorization": "Bearer key-alice"})
+
+    assert answer.status_code in (400, 403, 421), answer.text
+    assert threads.json()["threads"] == []
+
+
+@pytest.mark.parametrize("headers", [{"authorization": "Bearer key-alice"}, {"x-api-key": "key-alice"}])
+async def test_a_script_with_a_key_needs_no_header_of_its_own(serve: Serve, headers: dict[str, str]) -> None:
+    async with serving(serve, CONFIGURATION + KEYS) as server:
+        started = await server.client.post("/operator/agents/default/runs", json={"text": "Hi"}, headers=headers)
+        renamed = await server.client.delete(f"/operator/threads/{started.json()['thread']}", headers=headers)
+
+    assert started.status_code == 202
+    assert renamed.status_code == 204
+
+
+async def test_without_keys_a_body_of_json_is_enough_and_a_request_without_a_body_has_the_header(serve: Serve) -> None:
     async with serving(serve) as server:
-        answer = await server.client.post("/operator/agents/default/runs", json={"text": "Hi"})
-        assert answer.status_code == 400
-        assert "x-rightseat" in answer.json()["message"]
+        started = await server.client.post("/operator/agents/default/runs", json={"text": "Hi"})
+        path = f"/operator/threads/{started.json()['thread']}"
+        refused = await server.client.delete(path)
+        deleted = await server.client.delete(path, headers=CHANGING)
+
+    assert started.status_code == 202
+    assert refused.status_code == 400
+    assert "`x-rightseat: 1`" in refused.json()["message"]
+    assert deleted.status_code == 204
 
 
 async def test_a_page_of_an_origin_that_the_server_allows_can_neither_call_nor_read(serve: Serve) -> None:

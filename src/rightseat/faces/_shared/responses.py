@@ -10,6 +10,7 @@ from contextlib import aclosing
 from typing import Any, TypeVar
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -114,7 +115,7 @@ async def read_body(request: Request, max_bytes: int, *, allow_forms: bool = Fal
     Raises `NotJson`, `BodyTooLarge` (over `max_bytes`), `JsonTooLarge`, `TooManyLargeRequests`, `JsonTooDeep`
     or `BadRequest` for unbalanced brackets. With `allow_forms` it may be multipart/form-data.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = read_content_type(request.headers)
     is_form = allow_forms and kind == FORM
     if kind and not (is_json(kind) or is_form):
         raise NotJson
@@ -125,6 +126,11 @@ async def read_body(request: Request, max_bytes: int, *, allow_forms: bool = Fal
         await check_depth(body)
         await check_size(body)
     return body
+
+
+def read_content_type(headers: Headers) -> str:
+    """The media type of the body, without parameters; empty without one."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def receive_body(request: Request, max_bytes: int) -> bytes:

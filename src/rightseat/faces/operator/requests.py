@@ -4,12 +4,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rightseat.access import credentials
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest, OriginNotAllowed
-from rightseat.faces._shared.responses import decode_body
+from rightseat.faces._shared.responses import decode_body, is_json, read_content_type
 from rightseat.operations.rights import Operator, OperatorRights
 
 T = TypeVar("T")
@@ -17,7 +19,7 @@ T = TypeVar("T")
 SAME_ORIGIN = (None, "same-origin", "none")
 """`Sec-Fetch-Site` of our own pages, of addresses that a person typed, and of clients that are no browsers."""
 MARK = "x-rightseat"
-"""A header that a form of another page cannot send."""
+"""A header for requests that change something and have neither a key nor a body of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +58,17 @@ def check_same_origin(request: Request) -> None:
     is_foreign = origin is not None and origin.partition("://")[2] != request.headers.get("host")
     if site not in SAME_ORIGIN or (site is None and is_foreign):
         raise OriginNotAllowed("Only the console of this server may call its operator API.")
-    if request.method != "GET" and MARK not in request.headers:
-        raise BadRequest(f"Send the header `{MARK}: 1` with requests that change something.")
+    if request.method != "GET" and not needs_preflight(request.headers):
+        raise BadRequest(
+            "Send requests that change something with a key in `Authorization`, with `Content-Type: application/json`, "
+            f"or with the header `{MARK}: 1`. Pages of other origins can send none of them without a preflight."
+        )
+
+
+def needs_preflight(headers: Headers) -> bool:
+    """Whether a browser asks this server before it sends the request for a page of another origin; the answer is no.
+
+    Browsers that send neither `Origin` nor `Sec-Fetch-Site` with a form know no other requests without a preflight than
+    those with forms, plain text and headers that every page may set.
+    """
+    return MARK in headers or credentials.is_given(headers) or is_json(read_content_type(headers))

@@ -177,14 +177,10 @@ def code_kill(t: Case):
     """kill -9 of the server in mid-stream and a start again: Claude Code's own retry finishes the task. (Messages has no resume: the face keeps no state that a client would need.)"""
     if t.reference:
         raise AssertionError("expected a server that is up again within seconds, got a peer that needs a minute to start")
-    if not t.start:
-        raise Skip("needs a server that the suite has started")
-    server = t.start()
-    t.servers.append(server)
+    server = t.own()
     code, key = Code(t, base=server.origin + "/anthropic"), t.key()
     process = code.start(f"slow [{key}]")
-    until(lambda: t.fake.requests(key), "the model to be asked", 20)
-    time.sleep(0.3)
+    t.await_chunks(key, 5)
     server.kill()
     t.fake.release(key)
     server.start()

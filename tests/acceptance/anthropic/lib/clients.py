@@ -73,7 +73,7 @@ def ai_errors(t: Case):
 @scenario("langchain", **npm)
 def langchain(t: Case):
     """ChatAnthropic: invoke and stream; usage metadata."""
-    got = t.langchain("langchain_client.py", "basics", t.base, t.any_key)
+    got = t.langchain("basics", t.base, t.any_key)
     expect(got["text"] == got["streamed"] == HELLO + "hello chain." and got["stop"] == "end_turn" and got["pieces"] > 3, "the text, in pieces too", got)
     expect(got["usage"]["input_tokens"] > 5 and got["streamed_usage"]["output_tokens"] == got["usage"]["output_tokens"], "the same usage", got)
 
@@ -81,7 +81,7 @@ def langchain(t: Case):
 @scenario("langchain-tools", **npm)
 def langchain_tools(t: Case):
     """ChatAnthropic.bind_tools: streamed calls, results, the answer."""
-    got = t.langchain("langchain_client.py", "tools", t.base, t.any_key)
+    got = t.langchain("tools", t.base, t.any_key)
     expect(got["calls"] == [["lookup", {"q": "alpha"}], ["lookup", {"q": "beta"}], ["note", {"text": 'gamma "quoted" ü'}]], "three calls", got["calls"])
     expect(got["text"] == 'Done: found alpha | found beta | noted gamma "quoted" ü', "the answer", got["text"])
 
@@ -89,9 +89,9 @@ def langchain_tools(t: Case):
 @scenario("langchain-more", **npm)
 def langchain_more(t: Case):
     """ChatAnthropic with thinking over two turns; with_structured_output and its token count."""
-    got = t.langchain("langchain_client.py", "thinking", t.base, t.any_key)
+    got = t.langchain("thinking", t.base, t.any_key)
     expect(got["types"] == ["thinking", "text"] and "assistant=I have thought." in got["again"], "thinking, text; the second turn", got)
-    got = t.langchain("langchain_client.py", "structured", t.base, t.any_key)
+    got = t.langchain("structured", t.base, t.any_key)
     expect(got["name"] == "Ada Lovelace" and got["tokens"] > 50, "the object, a count", got)
 
 

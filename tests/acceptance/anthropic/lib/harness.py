@@ -1,8 +1,8 @@
 """Scenarios: how they are declared, what they are given, how they complain; and what makes a stream of events right."""
 
 import json
-import secrets
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
@@ -12,8 +12,7 @@ from anthropic.types import Message, RawMessageStreamEvent
 from anthropic.types.beta import BetaMessage, BetaRawMessageStreamEvent
 from pydantic import TypeAdapter, ValidationError
 
-from fake import Fake
-
+from tests.acceptance._lib.protocol_suite import ProtocolCase, run_client
 from tests.acceptance._lib.scenarios import Scenarios, Skip, expect, short, until  # noqa: F401  (scenarios import them from here)
 
 PLAIN, BETA = TypeAdapter(RawMessageStreamEvent), TypeAdapter(BetaRawMessageStreamEvent)
@@ -147,21 +146,8 @@ class Frames(list):
 
 
 @dataclass
-class Case:
+class Case(ProtocolCase):
     """What a scenario works with."""
-
-    url: str                     # origin of the server under judgement
-    fake: Fake
-    server: Any = None
-    start: Callable | None = None          # starts another server, with a folder of its own
-    node: Callable | None = None           # runs a script of node/ and gives what it printed
-    langchain: Callable | None = None      # the same of lib/, in the environment of LangChain
-    packages: Path | None = None           # where node_modules is
-    scratch: Path | None = None
-    reference: bool = False
-    notes: list[str] = field(default_factory=list)
-    servers: list = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
 
     @property
     def base(self) -> str:
@@ -186,13 +172,9 @@ class Case:
     def user(self, name: str, **kw) -> anthropic.Anthropic:
         return self.to(self.secure, f"key-{name}", **kw)
 
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-    def key(self) -> str:
-        key = "k" + secrets.token_hex(5)
-        self.keys.append(key)
-        return key
+    def langchain(self, *words: str) -> Any:
+        """What the client of LangChain prints, in an environment of its own."""
+        return run_client(os.environ["RS_SUITE_LANGCHAIN"], Path(__file__).with_name("langchain_client.py"), *words)
 
     @staticmethod
     def body(words: Any, model: str = "default", **kw) -> dict:
@@ -224,23 +206,6 @@ class Case:
             counts = lambda r: [r["usage"].get(n) or 0 for n in ("input_tokens", "output_tokens", "cache_read_input_tokens")]
             expect(counts(plain) == counts(other), f"{how} the same usage, {counts(plain)}", counts(other))
         return streamed
-
-    def asked(self, key: str, at: int = -1):
-        got = self.fake.requests(key)
-        expect(got, f"a request with [{key}] at the model", "none")
-        return got[at]
-
-    def sent(self, key: str, at: int = -1) -> dict:
-        return self.asked(key, at).body
-
-    def hung_up(self, key: str, since: float, limit: float = 0.7) -> float:
-        """The model has been hung up on; how long after `since`."""
-        asked = self.asked(key)
-        until(lambda: asked.left or asked.done, "the model to be hung up on", seconds=5)
-        expect(asked.left and not asked.done, "a hang-up, not an end", "the model's answer ran to its end")
-        took = asked.left - since
-        expect(took <= limit, f"the model hung up on within {limit} s", f"{took:.2f} s")
-        return took
 
     def raw(self, method: str, path: str, body: Any = None, base: str | None = None, key: str | None = None, **kw) -> httpx.Response:
         headers = {"x-api-key": key or self.any_key, "anthropic-version": "2023-06-01"} | kw.pop("headers", {})

@@ -1,12 +1,11 @@
 """The client's own tools."""
 
 import json
-import time
 
 import anthropic
 
 from basics import HELLO, IMAGE, texts
-from harness import LOOKUP, NOTE, Case, Skip, expect, kinds, message, refusal, refuses, results, said, scenario, turn, uses
+from harness import LOOKUP, NOTE, Case, expect, kinds, message, refusal, refuses, results, said, scenario, turn, uses
 
 tool = dict(group="tools")
 PING = {"name": "ping", "description": "Say that you are there.", "input_schema": {"type": "object", "properties": {}}}
@@ -244,13 +243,9 @@ def thread_lost(t: Case):
 @scenario("thread-restart", beyond=True, **tool)
 def thread_restart(t: Case):
     """kill -9 and a start again: the thread is still there (Anthropic's own is gone after five minutes)."""
-    if not t.start:
-        raise Skip("needs a server that the suite has started")
-    server = t.start()
-    t.servers.append(server)
+    server = t.own()
     client = t.to(server.origin + ("" if t.reference else "/anthropic"))
     first = threaded(t, "my name is Ada", client=client, thread={"type": "create"})
-    time.sleep(0.5)
     server.kill()
     server.start()
     got = threaded(t, "recall", client=client, thread={"type": "continue", "previous_message_id": first["id"]})

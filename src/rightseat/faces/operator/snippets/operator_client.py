@@ -9,9 +9,8 @@ NAME = "Operator API"
 
 
 def build_snippets(target: SnippetTarget) -> Sequence[Snippet]:
-    changing = {"x-rightseat": "1", **target.bearer}
     run = f"/agents/{quote(target.agent, safe='')}/runs"
     return (
-        build_curl(target, "curl: POST agents/AGENT/runs", run, changing, {"text": QUESTION}),
+        build_curl(target, "curl: POST agents/AGENT/runs", run, target.bearer, {"text": QUESTION}),
         build_curl_get(target, "curl: GET runs", "/runs?limit=5", target.bearer),
     )
