@@ -351,8 +351,8 @@ class ProtectedEndpoint:
         READS.set(reads)
         try:
             response = await self._respond_watched(request, authorization)
-            if reads.refusal is not None:
-                response.headers.setdefault("retry-after", str(reads.refusal.retry_after))
+            if reads.retry_after is not None:
+                response.headers.setdefault("retry-after", str(reads.retry_after))
             if reads.has_left or is_short(response):
                 reads.close()
                 return response

@@ -87,13 +87,13 @@ class Client:
         if self._pool is not None:
             self._pool[0].close_idle()
 
-    def _write(self, method: str, path: str, body: bytes, headers: Mapping[str, str] | None) -> bytes:
+    def _write(self, method: str, path: str, body: bytes, headers: Mapping[str, str] | None) -> tuple[bytes, bytes]:
         check_path(path)
         line = f"{method} {self._prefix}{self._path}{path}{self._query} HTTP/1.1\r\n"
         head = self._head + write_headers(headers) if headers else self._head
-        return f"{line}{head}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
+        return f"{line}{head}content-length: {len(body)}\r\n\r\n".encode("latin-1"), body
 
-    async def send(self, request: bytes, read_timeout: float) -> Response:
+    async def send(self, request: tuple[bytes, bytes], read_timeout: float) -> Response:
         """A pooled connection that ends at once was most likely closed before: the request is retried once."""
         try:
             try:
@@ -105,11 +105,11 @@ class Client:
         except ClientError as error:
             raise to_transport_error(error, read_timeout) from error
 
-    async def _send(self, request: bytes, read_timeout: float) -> Response:
+    async def _send(self, request: tuple[bytes, bytes], read_timeout: float) -> Response:
         connection = await connect(*self._connections(), self._connect_timeout)
         try:
             if transport := start_request(connection, read_timeout):
-                transport.write(request)
+                transport.writelines(request)  # not joined: a prompt may have many megabytes
             return await receive_response(connection, read_timeout)
         except BaseException:
             connection.close()
@@ -130,14 +130,14 @@ class Exchange:
 
     __slots__ = ("_client", "_request", "_response", "_timeout")
 
-    def __init__(self, client: Client, request: bytes, timeout: float) -> None:
+    def __init__(self, client: Client, request: tuple[bytes, bytes], timeout: float) -> None:
         self._client = client
         self._request = request
         self._timeout = timeout
 
     async def open(self) -> Response:
         """For callers that close the response themselves."""
-        request, self._request = self._request, b""  # frees a long prompt while its response streams
+        request, self._request = self._request, (b"", b"")  # frees a long prompt while its response streams
         return await self._client.send(request, self._timeout)
 
     async def __aenter__(self) -> Response:

@@ -130,7 +130,7 @@ class ReadLimits:
 class RequestReads:
     """The place that one request holds while it reads what is stored, and that of its stream."""
 
-    __slots__ = ("_body_bytes", "_has_stream", "_limits", "_user", "has_left", "is_holding", "refusal")
+    __slots__ = ("_body_bytes", "_has_stream", "_limits", "_user", "has_left", "is_holding", "retry_after")
 
     def __init__(self, limits: ReadLimits, user: str) -> None:
         self._limits = limits
@@ -139,14 +139,14 @@ class RequestReads:
         self._has_stream = False
         self._body_bytes = 0
         self.is_holding = False
-        self.refusal: ConcurrencyLimitExceeded | None = None
+        self.retry_after: int | None = None  # of a refusal; the exception would keep the frames that have the body
 
     def receive(self, count: int) -> None:
         """Count bytes of the body, until the request starts a run or its response is sent. Raises `TooManyBodies`."""
         try:
             self._limits.pace.add_bytes(self._user, count)
         except TooManyBodies as error:
-            self.refusal = error
+            self.retry_after = error.retry_after
             raise
         self._body_bytes += count
 
@@ -155,7 +155,7 @@ class RequestReads:
         try:
             await self._limits.pace.wait(self._user, containers)
         except TooManyLargeRequests as error:
-            self.refusal = error
+            self.retry_after = error.retry_after
             raise
 
     async def hold(self, *, is_patient: bool = False) -> None:
@@ -165,7 +165,7 @@ class RequestReads:
         try:
             is_taken = await self._limits.take_read(self._user, is_patient=is_patient)
         except TooManyReads as error:
-            self.refusal = error
+            self.retry_after = error.retry_after
             raise
         if not is_taken:
             return

@@ -99,6 +99,7 @@ async def test_what_is_left_out_is_named_in_a_header(serve: Serve) -> None:
         (asks([{"role": "user", "content": 5}]), "content"),
         (asks([{"role": "user", "content": [{"type": "hologram"}]}]), "hologram"),
         (asks([{"role": "user", "content": [ANSWER]}]), "tool_use_id"),
+        (asks([{"role": "user", "content": [ANSWER | {"tool_use_id": [[]]}]}]), "tool_use_id"),
         (asks([{"role": "user", "content": "x"}, CALL, {"role": "user", "content": "y"}]), "t1"),
         (asks([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]), "last message"),
         (asks([{"role": "user", "content": [IMAGE | {"source": {"type": "file", "file_id": "f"}}]}]), "source"),

@@ -157,7 +157,9 @@ class MessageReader:
 
     def _is_server_call(self, id: object) -> bool:
         """A client that continues a thread does not send the call again."""
-        if isinstance(id, str) and self._continues_thread and id.startswith(SERVER_CALL):
+        if not isinstance(id, str):
+            return False
+        if self._continues_thread and id.startswith(SERVER_CALL):
             self.waiting[id] = None
             return True
         return id in self._server_calls
