@@ -1,11 +1,12 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect } from "react";
+import { Suspense, useEffect } from "react";
 import { Redirect, Router, useLocation, useRoute } from "wouter";
 import { useMe } from "./api/queries";
+import { homeOf } from "./api/rights";
 import { queryClient } from "./api/queryClient";
 import { useAddress, useFragment } from "./location";
 import { LiveProvider } from "./log/LiveProvider";
-import { loadChunk } from "./loadChunk";
+import { lazyPart } from "./loadChunk";
 import { mark } from "./marks";
 import { Notice } from "./parts/Notice";
 import { ScreenBoundary } from "./parts/ScreenBoundary";
@@ -17,16 +18,16 @@ import { SIGN_IN } from "./screens/signin/returnAddress";
 import { SignIn } from "./screens/signin/SignIn";
 import { useWords } from "./words";
 
-const Connect = lazy(() => loadChunk(() => import("./screens/connect/Connect")));
-const Flows = lazy(() => loadChunk(() => import("./screens/flows/Flows")));
-const FlowScreen = lazy(() => loadChunk(() => import("./screens/flows/FlowScreen")));
-const Access = lazy(() => loadChunk(() => import("./screens/access/Access")));
-const Health = lazy(() => loadChunk(() => import("./screens/health/Health")));
-const MetricsScreen = lazy(() => loadChunk(() => import("./screens/metrics/MetricsScreen")));
-const UsageScreen = lazy(() => loadChunk(() => import("./screens/usage/UsageScreen")));
-const Workbench = lazy(() => loadChunk(() => import("./screens/plugins/Workbench")));
-const Threads = lazy(() => loadChunk(() => import("./screens/threads/Threads")));
-const Runs = lazy(() => loadChunk(() => import("./screens/threads/Runs")));
+const Connect = lazyPart(() => import("./screens/connect/Connect"));
+const Flows = lazyPart(() => import("./screens/flows/Flows"));
+const FlowScreen = lazyPart(() => import("./screens/flows/FlowScreen"));
+const Access = lazyPart(() => import("./screens/access/Access"));
+const Health = lazyPart(() => import("./screens/health/Health"));
+const MetricsScreen = lazyPart(() => import("./screens/metrics/MetricsScreen"));
+const UsageScreen = lazyPart(() => import("./screens/usage/UsageScreen"));
+const Workbench = lazyPart(() => import("./screens/plugins/Workbench"));
+const Threads = lazyPart(() => import("./screens/threads/Threads"));
+const Runs = lazyPart(() => import("./screens/threads/Runs"));
 
 export function App() {
   return (
@@ -74,11 +75,12 @@ function ReadyMark() {
 
 function CurrentScreen() {
   const t = useWords();
+  const me = useMe().data;
   const [location] = useLocation();
   const [isThread, thread] = useRoute("/threads/:id");
   const [isFlow, flow] = useRoute("/flows/:plugin/:name");
   const [isConnect, connect] = useRoute("/connect/:face?");
-  if (location === "/" || location === SIGN_IN) return <Redirect to="/chat" replace />;
+  if (location === "/" || location === SIGN_IN) return <Redirect to={homeOf(me)} replace />;
   if (isThread) return <Chat thread={thread.id} />;
   if (isFlow) return <FlowScreen key={location} plugin={flow.plugin} name={flow.name} />;
   if (isConnect) return <Connect face={connect.face ?? null} />;

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import type { RunLine } from "../src/api/types";
 import type { Entry, LogEvent } from "../src/log/events";
 import { EMPTY, fold } from "../src/log/fold";
 import { NO_TIMELINE, rowsOf, totalsOf, waitsOf, type Timeline } from "../src/log/timeline";
+import { priceOf } from "../src/parts/timeline/price";
 
 const entries = (run: string, events: LogEvent[]): Entry[] =>
   events.map((event, index) => ({ run, id: `1-${index + 1}`, event }));
@@ -190,4 +192,24 @@ test("50,000 events fold in seconds at most, however many items there are", () =
 
   expect(rows).toHaveLength(10_001);
   expect(performance.now() - before).toBeLessThan(4000);
+});
+
+test("a run that was stopped did not fail: what it leaves open is stopped, and its open model call counts", () => {
+  const begun = entries("r1", [
+    started("r1", 0),
+    begin("s0", "run", "default", 0),
+    begin("s1", "model", "upstream", 10, "s0"),
+  ]);
+  const stopped = timelineOf(begun, entries("r1", [{ type: "RunFinished", outcome: "cancelled" }]));
+
+  expect(stopped.spans.map((span) => span.state)).toEqual(["cancelled", "cancelled"]);
+  expect(totalsOf(timelineOf(begun), 100).modelCalls).toBe(1);
+});
+
+test("a run without known tokens has no known price, which is not a model without one", () => {
+  const line = (cost: number | null, tokens: object | null) => ({ id: "r1", cost, tokens }) as RunLine;
+
+  expect(priceOf([line(0.01, { in: 11 })], null)).toBe("known");
+  expect(priceOf([line(null, { in: 11 })], null)).toBe("none");
+  expect(priceOf([line(null, null)], null)).toBe("unknown");
 });

@@ -296,6 +296,7 @@ OPERATOR: dict[str, Example] = {
     "POST access/keys/{name:path}/revoke": Example("POST", "access/keys/alice/revoke", status=403),
     "POST access/keys/{name:path}/restore": Example("POST", "access/keys/alice/restore", status=403),
     "GET flows/{plugin}/{flow}": Example("GET", "flows/steps/no-such-flow", status=404),
+    "GET failures": Example("GET", "failures", status=403),
     "GET metrics": Example("GET", "metrics", status=403),
     "GET usage": Example("GET", "usage"),
     "GET usage/limits": Example("GET", "usage/limits"),

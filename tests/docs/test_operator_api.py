@@ -41,6 +41,7 @@ READ = [
     ("GET metrics", "metrics"),
     ("GET usage", "usage"),
     ("GET usage/limits", "usage/limits"),
+    ("GET failures", "failures"),
     ("GET health", "health"),
     ("GET access", "access"),
     ("GET audit", "audit"),

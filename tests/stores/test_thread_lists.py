@@ -206,6 +206,38 @@ async def test_questions_of_all_users_are_listed_until_they_are_answered(store: 
     assert [one.user for one in await store.records.questions()] == ["bob"]
 
 
+async def test_a_question_names_its_time_and_the_active_run_that_continues_with_its_answer(store: Store) -> None:
+    asks = RunFinished("waiting", (Interrupt("i-anna", "approval", "Really?"),))
+    asking = await run(store, "annas", last=asks)
+    await run(store, "bobs", owner="bob", last=RunFinished("waiting", (Interrupt("i-bob", "approval", "Sure?"),)))
+
+    (before,) = await store.records.questions("anna")
+    answering = Ask(
+        messages=(),
+        thread_id="annas",
+        principal=Principal("anna"),
+        agent="clerk",
+        answers=(Answer("i-anna", "resolved"),),
+    )
+    await store.claim(answering)
+    (meanwhile,) = await store.records.questions("anna")
+    bobs = [one.answered_in for one in await store.records.questions("bob")]
+
+    record = await store.records.run(asking)
+    assert record is not None
+    assert (before.asked_at, before.answered_in) == (record.ended_at, None)
+    assert (meanwhile.asked_at, meanwhile.answered_in) == (record.ended_at, answering.run_id)
+    assert bobs == [None]
+
+
+async def test_a_run_that_answers_nothing_answers_no_question(store: Store) -> None:
+    asks = RunFinished("waiting", (Interrupt("i-anna", "approval", "Really?"),))
+    await run(store, "annas", last=asks)
+    await store.claim(Ask(messages=(user("Hi"),), thread_id="annas", principal=Principal("anna"), agent="clerk"))
+
+    assert [one.answered_in for one in await store.records.questions()] == [None]
+
+
 async def test_files_of_a_thread_are_listed_without_internal_data(store: Store) -> None:
     asked = Ask(messages=(user("Hi"),), thread_id="t", principal=Principal("anna"), agent="clerk")
     await store.claim(asked)

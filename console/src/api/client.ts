@@ -5,6 +5,7 @@ import type {
   Agent,
   Answer,
   Approval,
+  FailedRuns,
   FilePart,
   FlowLine,
   Me,
@@ -108,6 +109,9 @@ export async function signOut(): Promise<string | null> {
 }
 
 export const getAgents = (language: string) => call<Agent[]>(`agents?${encodeQuery({ language })}`);
+/** Agents whose runs the user may see. */
+export const getWatchedAgents = () => call<Agent[]>("agents?right=watch");
+export const getFailures = () => call<FailedRuns[]>("failures");
 export const getThread = (thread: string) => call<ThreadAnswer>(`threads/${id(thread)}`);
 
 export const getThreads = (query: ThreadQuery & PageQuery, signal?: AbortSignal) =>

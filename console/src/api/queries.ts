@@ -1,7 +1,18 @@
 /** The data of the screens. Events of the stream make the queries fetch again. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useSettings, type Language } from "../settings";
-import { getAgents, getApprovals, getEntries, getFlow, getFlows, getMe, getThread } from "./client";
+import {
+  getAgents,
+  getApprovals,
+  getEntries,
+  getFailures,
+  getFlow,
+  getFlows,
+  getMe,
+  getThread,
+  getWatchedAgents,
+} from "./client";
+import type { Approval } from "./types";
 
 export const useMe = () =>
   useQuery({ queryKey: ["me"], queryFn: getMe, staleTime: Infinity, refetchOnWindowFocus: "always" });
@@ -10,6 +21,28 @@ export const useMe = () =>
 export const agentsQuery = (language: Language) =>
   queryOptions({ queryKey: ["agents", language], queryFn: () => getAgents(language), staleTime: 60_000 });
 export const useAgents = () => useQuery(agentsQuery(useSettings().language));
+
+const FAILURES_INTERVAL_MS = 60_000;
+
+/** Runs that failed in the last minutes, of the agents that the user may watch. */
+export const useFailures = () =>
+  useQuery({
+    queryKey: ["failures"],
+    queryFn: getFailures,
+    enabled: useMe().data?.rights.watch != null,
+    refetchInterval: FAILURES_INTERVAL_MS,
+  });
+
+/** Names of the agents that one may use or watch, for filters. */
+export function useKnownAgents(): string[] {
+  const used = useAgents().data ?? [];
+  const watches = useMe().data?.rights.watch != null;
+  const watched = useQuery({ queryKey: ["agents", "watch"], queryFn: getWatchedAgents, enabled: watches }).data ?? [];
+  return [...new Set([...used, ...watched].map(({ name }) => name))];
+}
+
+/** Whether a run continues with an answer; the question stays listed until that run ends. */
+export const isAnswered = (approval: Approval) => approval.answered_in !== null;
 
 /** Of all users, if the signed-in one may answer for them. */
 export function useApprovals() {

@@ -9,5 +9,9 @@ function signOutOn401(error: Error): void {
 export const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: signOutOn401 }),
   mutationCache: new MutationCache({ onError: signOutOn401 }),
-  defaultOptions: { queries: { retry: false, staleTime: 10_000 } },
+  defaultOptions: {
+    queries: { retry: false, staleTime: 10_000 },
+    // By default a change waits until the browser is online, and is then sent while nobody looks.
+    mutations: { networkMode: "always" },
+  },
 });

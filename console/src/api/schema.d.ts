@@ -1210,6 +1210,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["FailedRuns"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -1726,7 +1770,7 @@ export interface components {
             model: string;
             limit: string;
         };
-        /** @description A question that waits for a person. `schema` is the JSON Schema of its answer, `about` what it is about. */
+        /** @description A question that waits for a person. `schema` is the JSON Schema of its answer, `about` what it is about. `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and accepts no second answer. */
         ApprovalLine: {
             id: string;
             thread: string;
@@ -1739,6 +1783,8 @@ export interface components {
             expires_at: string | null;
             call: components["schemas"]["ApprovalCall"] | null;
             about: unknown;
+            asked_at: string | null;
+            answered_in: string | null;
         };
         /** @description `arguments` are JSON. */
         ApprovalCall: {
@@ -2071,6 +2117,14 @@ export interface components {
             };
             body: string | null;
         };
+        /** @description `failed` of the `ended` runs of the agent ended with this `code`, the first of them in the minute of `since`. */
+        FailedRuns: {
+            agent: string;
+            code: string;
+            failed: number;
+            ended: number;
+            since: string;
+        };
         /** @description The result of a check. `subject` is the checked part, such as `models.default`. */
         CheckLine: {
             id: string;
@@ -2089,9 +2143,10 @@ export interface components {
             yaml?: string | null;
             docs?: string | null;
         };
-        /** @description `can_change`: the user may change the keys of the store here. `required`: requests need a credential. `origins` is null if the configuration names none. `file` is the configuration file. */
+        /** @description `can_change`: the user may change the keys of the store here. `required`: requests need a credential. `own_key` is the name of the key that this request, or its session, used; null without one. `origins` is null if the configuration names none. `file` is the configuration file. */
         AccessLine: {
             keys: components["schemas"]["KeyLine"][];
+            own_key: string | null;
             can_change: boolean;
             has_store: boolean;
             required: boolean;
@@ -2243,6 +2298,7 @@ export type LimitsLine = components['schemas']['LimitsLine'];
 export type FaceLine = components['schemas']['FaceLine'];
 export type Snippet = components['schemas']['Snippet'];
 export type SnippetRequest = components['schemas']['SnippetRequest'];
+export type FailedRuns = components['schemas']['FailedRuns'];
 export type CheckLine = components['schemas']['CheckLine'];
 export type FixLine = components['schemas']['FixLine'];
 export type AccessLine = components['schemas']['AccessLine'];

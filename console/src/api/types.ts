@@ -31,6 +31,7 @@ export type RunDetails = Narrow<Api.RunDetails, { outcome: RunState; feedback: V
 export type RunAnswer = Api.StartedRun;
 export type SpanLine = Api.SpanLine;
 
+export type FailedRuns = Api.FailedRuns;
 export type FlowLine = Api.FlowLine;
 export type ServerGraph = Narrow<Api.FlowGraph, { steps: FlowStep[]; on_error: FlowStep }>;
 export type Approval = Narrow<Api.ApprovalLine, { schema: Json }>;
@@ -51,6 +52,8 @@ export interface RunQuery {
   /** `plugin.flow` */
   flow?: string;
   feedback?: string;
+  /** Of a failed run. */
+  code?: string;
   owner?: string;
   since?: string;
 }

@@ -2,6 +2,8 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useSyncExternalStore, type ReactNode } from "react";
 import { API_URL } from "../api/client";
+import { isAnswered } from "../api/queries";
+import type { Approval } from "../api/types";
 import { LiveClient, type LiveSnapshot } from "./live";
 
 const live = new LiveClient(API_URL);
@@ -13,13 +15,21 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     () =>
       live.onNews((news) => {
         if (news === "signed_out") queries.setQueryData(["me"], null);
-        else if (news === "run" || news === "thread") void queries.invalidateQueries({ queryKey: ["thread"] });
+        else if (news === "run" || news === "thread") refetchThreads(queries);
         else if (news === "plugin") refetchPlugins(queries);
         else void queries.invalidateQueries({ queryKey: ["approvals"] });
       }),
     [queries],
   );
   return <LiveContext value={live}>{children}</LiveContext>;
+}
+
+/** The end of a run also removes the question that it answered from the list. */
+function refetchThreads(queries: QueryClient): void {
+  void queries.invalidateQueries({ queryKey: ["thread"] });
+  const known = queries.getQueriesData<Approval[]>({ queryKey: ["approvals"] });
+  if (known.some(([, approvals]) => approvals?.some(isAnswered)))
+    void queries.invalidateQueries({ queryKey: ["approvals"] });
 }
 
 function refetchPlugins(queries: QueryClient): void {

@@ -7,7 +7,7 @@ import type { Entry, JsonObject, LogEvent, Usage } from "./events";
 import type { RunState } from "./fold";
 
 export type SpanKind = "run" | "model" | "tool" | "step" | "wait";
-export type SpanState = "open" | "ended" | "failed";
+export type SpanState = "open" | "ended" | "failed" | "cancelled";
 
 export interface Span {
   /** Unique in the thread; `id` is unique in its run. */
@@ -151,13 +151,14 @@ function endSpan(draft: Draft, run: string, event: Extract<LogEvent, { type: "Sp
   };
 }
 
-/** Ends what the log of the run has left open: its process has died. */
+/** Ends what the log of the run has left open: its process has died, or the run was stopped. */
 function endRun(draft: Draft, id: string, state: RunState, asked: readonly string[], position: number): void {
   draft.runs = draft.runs.map((run) => (run.id === id ? { ...run, state, asked } : run));
   const isOpen = (span: Span) => span.run === id && span.to === null;
   if (!draft.spans.some(isOpen)) return;
   const to = lastTime(draft.spans.filter((span) => span.run === id));
-  draft.spans = draft.spans.map((span) => (isOpen(span) ? { ...span, to, state: "failed", end: position } : span));
+  const ended: SpanState = state === "cancelled" ? "cancelled" : "failed";
+  draft.spans = draft.spans.map((span) => (isOpen(span) ? { ...span, to, state: ended, end: position } : span));
 }
 
 const offset = (draft: Draft, run: string) => draft.runs.findLast((one) => one.id === run)?.from ?? 0;
@@ -222,8 +223,9 @@ export function totalsOf(timeline: Timeline, now: number, run: string | null = n
   for (const span of timeline.spans) {
     if (run !== null && span.run !== run) continue;
     if (span.kind === "run") totals.time += lengthOf(span, now);
-    if (span.kind !== "model" || span.to === null) continue;
+    if (span.kind !== "model") continue;
     totals.modelCalls += 1;
+    if (span.to === null) continue;
     totals.input += span.usage.input_tokens ?? 0;
     totals.output += span.usage.output_tokens ?? 0;
     totals.cached += span.usage.cache_read_tokens ?? 0;

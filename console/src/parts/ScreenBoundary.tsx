@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from "react";
-import { ChunkMissing } from "../loadChunk";
+import { ChunkMissing, ChunkUnreachable, forgetFailures } from "../loadChunk";
 import { useWords } from "../words";
 import { Notice } from "./Notice";
 
@@ -18,16 +18,26 @@ export class ScreenBoundary extends Component<Props, { error: Error | null }> {
   }
 
   override componentDidUpdate(before: Props) {
-    if (before.address !== this.props.address && this.state.error !== null) this.setState({ error: null });
+    if (before.address !== this.props.address && this.state.error !== null) this.tryAgain();
   }
 
+  readonly tryAgain = () => {
+    forgetFailures();
+    this.setState({ error: null });
+  };
+
   override render() {
-    return this.state.error === null ? this.props.children : <ScreenError error={this.state.error} />;
+    return this.state.error === null ? (
+      this.props.children
+    ) : (
+      <ScreenError error={this.state.error} onRetry={this.tryAgain} />
+    );
   }
 }
 
-function ScreenError({ error }: { error: Error }) {
+function ScreenError({ error, onRetry }: { error: Error; onRetry: () => void }) {
   const t = useWords();
+  if (error instanceof ChunkUnreachable) return <Notice text={t("error.unreachable")} onRetry={onRetry} />;
   const isOld = error instanceof ChunkMissing;
   const text = isOld ? t("error.newVersion") : t("error.screen", { message: error.message });
   return <Notice text={text} button={isOld ? t("error.reload") : undefined} onRetry={() => location.reload()} />;

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { useApprovals } from "../api/queries";
+import { isAnswered, useApprovals, useFailures } from "../api/queries";
 import type { Me } from "../api/types";
 import { useWords } from "../words";
 import { Account } from "./Account";
@@ -14,7 +14,8 @@ import "./shell.css";
 /** The navigation beside the screen; on a phone it is a bar below it. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const t = useWords();
-  const waiting = useApprovals().data?.length ?? 0;
+  const waiting = useApprovals().data?.filter((approval) => !isAnswered(approval)).length ?? 0;
+  const isFailing = (useFailures().data ?? []).length > 0;
   return (
     <div className="shell">
       <div className="sidebar">
@@ -61,6 +62,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                 <>
                   <NavLink to="/health" icon={<Icon name="health" />}>
                     {t("nav.health")}
+                    {isFailing && (
+                      <span className="failing" data-testid="failing" role="img" aria-label={t("nav.failing")} />
+                    )}
                   </NavLink>
                   <NavLink to="/metrics" icon={<Icon name="metrics" />}>
                     {t("nav.metrics")}

@@ -4,7 +4,7 @@ Lists are read page by page, the newest first. `Page.next` is the cursor of the 
 added or deleted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -91,7 +91,8 @@ class ThreadRow(msgspec.Struct, frozen=True):
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
     """As `ThreadQuery`. `outcome` is one of `RunRecord.outcome`, or `running`; `since` restricts `started_at`.
 
-    `flow` is one of `RunRecord.flow`, which a run has once it has ended, `feedback` is `up` or `down`.
+    `flow` is one of `RunRecord.flow`, which a run has once it has ended, `feedback` is `up` or `down`, `code`
+    that of a failed run.
     """
 
     reader: RecordReader | None = None
@@ -101,6 +102,7 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     flow: str | None = None
     feedback: str | None = None
+    code: str | None = None
     since: str | None = None
     after: str | None = None
     limit: int = 50
@@ -211,10 +213,26 @@ class FileRow(msgspec.Struct, frozen=True):
 
 
 class Question(NamedTuple):
-    """A pending interrupt, and the user whose run asks."""
+    """A pending interrupt, and the user whose run asks.
+
+    `asked_at` is when the asking run ended. `answered_in` is the active run that continues with the answer; the
+    interrupt stays pending until that run ends, so that a crash loses no question.
+    """
 
     user: str
     pending: Pending
+    asked_at: str | None = None
+    answered_in: str | None = None
+
+
+def build_question(user: str, pending: Pending, runs: Mapping[str, RunRecord]) -> Question:
+    """`runs` are those of the thread, by their ids."""
+    asking = runs.get(pending.run_id)
+    if asking is None or asking.ended_at is None:
+        return Question(user, pending)
+    asked_at = asking.ended_at
+    answering = (run.id for run in runs.values() if run.outcome is None and (run.asked_at or "") >= asked_at)
+    return Question(user, pending, asked_at, next(answering, None))
 
 
 class Records(Protocol):
@@ -248,8 +266,8 @@ class Records(Protocol):
         """The user of a file, or of a chart."""
         ...
 
-    async def questions(self) -> Sequence[Question]:
-        """Interrupts of all users that wait for an answer and have not expired, the oldest first."""
+    async def questions(self, user: str | None = None) -> Sequence[Question]:
+        """Pending interrupts of this user, or of all users, that have not expired, the oldest first."""
         ...
 
 
@@ -268,6 +286,7 @@ def is_wanted_run(run: RunRecord, query: RunQuery) -> bool:
         and query.outcome in (None, run.outcome or "running")
         and query.flow in (None, run.flow)
         and query.feedback in (None, run.feedback)
+        and query.code in (None, run.code)
         and (query.since is None or run.started_at >= query.since)
         and (reader is None or is_visible_run(run, reader))
     )

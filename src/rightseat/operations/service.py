@@ -39,6 +39,7 @@ from rightseat.operations.records import (
     RunRecord,
     ThreadQuery,
     ThreadRow,
+    build_question,
     is_visible_run,
 )
 from rightseat.operations.rights import Operator, OperatorNotFound, Right, forbid, intersect
@@ -66,7 +67,7 @@ class OpenedThread(NamedTuple):
     found: VisibleThread
     row: ThreadRow
     runs: Sequence[RunRecord]
-    pending: Sequence[Pending]
+    questions: Sequence[Question]
     files: Sequence[FileRow]
 
 
@@ -147,11 +148,14 @@ class Operations:
         row = await self._records.thread(found.thread.id)
         if row is None:
             raise OperatorNotFound("There is no such thread.")
+        pending = await self._runtime.pending(found.principal, found.thread.id)
+        runs = await self._list_runs_of(found.thread.id)
+        known = {run.id: run for run in runs}
         return OpenedThread(
             found,
             row,
-            await self._list_runs_of(found.thread.id),
-            await self._runtime.pending(found.principal, found.thread.id),
+            runs,
+            [build_question(found.principal.id, one, known) for one in pending],
             await self._records.files(found.thread.id) if found.has_words else (),
         )
 
@@ -291,7 +295,10 @@ class Operations:
 
         Raises `InsufficientScope` for those of others without the right for any agent.
         """
-        own = [Question(operator.id, one) for one in await self._runtime.pending(operator.principal)]
+        pending = await self._runtime.pending(operator.principal)
+        records = self._known_records
+        stored = {one.pending.interrupt.id: one for one in await records.questions(operator.id)} if records else {}
+        own = [stored.get(one.interrupt.id) or Question(operator.id, one) for one in pending]
         if owner == operator.id:
             return own
         operator.check_any("act")
@@ -309,7 +316,8 @@ class Operations:
             if one.interrupt.id == interrupt_id and (found := await self._threads.find(operator, one.thread_id)):
                 return found, one
         if operator.rights.act != () or operator.rights.watch != ():
-            for _, one in await self._records.questions():
+            for question in await self._records.questions():
+                one = question.pending
                 if one.interrupt.id == interrupt_id and (found := await self._find_others(operator, one)):
                     return found, one
         raise OperatorNotFound("This question was answered, or it has expired.")

@@ -24,6 +24,7 @@ from rightseat.operations.records import (
     ThreadQuery,
     ThreadRow,
     begin_record,
+    build_question,
     describe_end,
     end_record,
     is_wanted_run,
@@ -138,8 +139,13 @@ class MemoryRecords:
     async def file_owner(self, id: str) -> str | None:
         return self._artifacts.owner_of(id)
 
-    async def questions(self) -> Sequence[Question]:
-        return [Question(one.owner, pending) for one in self._threads() for pending in unexpired(one.pending)]
+    async def questions(self, user: str | None = None) -> Sequence[Question]:
+        return [
+            build_question(one.owner, pending, one.records)
+            for one in self._threads()
+            if user in (None, one.owner)
+            for pending in unexpired(one.pending)
+        ]
 
 
 def is_wanted(one: StoredThread, query: ThreadQuery) -> bool:

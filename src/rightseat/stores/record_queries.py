@@ -129,7 +129,23 @@ RUN_ROWS = StructRows(
     },
     {"models": read_models, "feedback": lambda value: value and read_vote(value)},
 )
-QUESTIONS = select(interrupts).where(IS_OPEN).order_by(interrupts.c.created_at, interrupts.c.position)
+ASKING = runs.alias("asking")
+ANSWERING = runs.alias("answering")
+ANSWERED_IN = select(ANSWERING.c.id).where(
+    ANSWERING.c.thread_id == interrupts.c.thread_id,
+    ANSWERING.c.outcome.is_(None),
+    ANSWERING.c.asked_at >= ASKING.c.finished_at,
+)
+QUESTIONS = (
+    select(
+        interrupts,
+        ASKING.c.finished_at.label("asked_at"),
+        ANSWERED_IN.limit(1).scalar_subquery().label("answered_in"),
+    )
+    .outerjoin(ASKING, ASKING.c.id == interrupts.c.run_id)
+    .where(IS_OPEN)
+    .order_by(interrupts.c.created_at, interrupts.c.position)
+)
 
 
 def list_threads(connection: Connection, query: ThreadQuery) -> Page[ThreadRow]:
@@ -226,6 +242,7 @@ def run_conditions(query: RunQuery) -> Iterator[ColumnElement[bool]]:
         (runs.c.agent, query.agent),
         (runs.c.owner, query.user),
         (runs.c.flow, query.flow),
+        (runs.c.error_code, query.code),
     )
     if query.feedback is not None:
         voted = select(feedback.c.run_id).where(feedback.c.value == VOTE_VALUES[query.feedback])
@@ -255,8 +272,10 @@ def find_file_owner(connection: Connection, id: str) -> str | None:
     return connection.execute(select(files.c.owner).where(files.c.id == id)).scalar()
 
 
-def list_questions(connection: Connection) -> list[Question]:
-    return [Question(row.owner, read_pending(row)) for row in connection.execute(QUESTIONS, {"now": rows.now()})]
+def list_questions(connection: Connection, user: str | None) -> list[Question]:
+    wanted = QUESTIONS if user is None else QUESTIONS.where(interrupts.c.owner == user)
+    found = connection.execute(wanted, {"now": rows.now()})
+    return [Question(row.owner, read_pending(row), row.asked_at, row.answered_in) for row in found]
 
 
 def _equal(*wanted: tuple[ColumnElement[Any], str | bool | None]) -> Iterator[ColumnElement[bool]]:

@@ -437,5 +437,5 @@ class SqlRecords:
     async def file_owner(self, id: str) -> str | None:
         return None if "\0" in id else await self._database.query(record_queries.find_file_owner, id)
 
-    async def questions(self) -> Sequence[Question]:
-        return await self._database.query(record_queries.list_questions)
+    async def questions(self, user: str | None = None) -> Sequence[Question]:
+        return await self._database.query(record_queries.list_questions, user)

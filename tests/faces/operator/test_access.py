@@ -113,6 +113,20 @@ async def test_a_key_of_the_file_is_revoked_in_the_console_with_its_sessions(ser
     assert after == [401, 401]
 
 
+async def test_the_last_key_that_can_change_keys_is_not_revoked(serve: Serve, tmp_path: Path) -> None:
+    async with serving(serve, with_store(tmp_path)) as server:
+        root = User(server, "root")
+        refused = await root.change("POST", "access/keys/root/revoke")
+        still = (await root.get("access")).json()
+        await root.change("POST", "access/keys", {"name": "second", "scopes": ["operator.*:*"]})
+        allowed = await root.change("POST", "access/keys/root/revoke")
+
+    assert (refused.status_code, refused.json()["error"]) == (409, "last_administrator")
+    assert "rightseat keys revoke" in refused.json()["message"]
+    assert still["own_key"] == "root"
+    assert allowed.status_code == 204
+
+
 @pytest.mark.parametrize(
     ("user", "edit", "path", "body", "status", "code"),
     [

@@ -403,6 +403,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "POST setup/check": ("setup/check", {"choice": "ollama"}, [409] * 6),
     "POST setup/write": ("setup/write", {"code": "AAAA-AAAA", "choice": "ollama"}, [409] * 6),
     "GET health": ("health", None, [403, 200, 200, 403, 403, 403]),
+    "GET failures": ("failures", None, [403, 200, 200, 403, 403, 200]),
     "GET metrics": ("metrics", None, [403, 200, 200, 403, 403, 200]),
     "GET usage": ("usage", None, [200] * 6),
     "GET usage/limits": ("usage/limits", None, [200] * 6),
@@ -453,3 +454,17 @@ async def test_a_route_needs_its_right(serve: Serve, grant: str) -> None:
     column = list(GRANTS).index(grant)
     assert found == {route: expected[column] for route, (_, _, expected) in EXPECTED.items()}
     assert shown == {one for one in SHOWN if one[1] == grant}
+
+
+async def test_filters_have_the_agents_that_one_may_watch_and_the_chat_those_that_one_may_use(serve: Serve) -> None:
+    async with serving(serve, CONFIGURATION + KEYS) as server:
+        wu, slow, alice = (User(server, name) for name in ("wu", "slow", "alice"))
+        names = [
+            [one["name"] for one in (await user.get("agents", **query)).json()]
+            for user in (wu, slow, alice)
+            for query in ({}, {"right": "watch"})
+        ]
+        wrong = await wu.get("agents", right="act")
+
+    assert names == [[], ["default", "slow"], ["slow"], ["slow"], ["default", "slow"], []]
+    assert wrong.status_code == 400

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState, type ReactNode } from "react";
 import { answerApproval, ApiError, UNREACHABLE } from "../../api/client";
-import type { Answer } from "../../api/types";
+import type { Answer, Approval } from "../../api/types";
 import type { JsonObject } from "../../log/events";
 import { useWords, type Word } from "../../words";
 import { Icon } from "../Icon";
@@ -100,13 +100,17 @@ function useAnswer(id: string) {
   const [outcome, setOutcome] = useState<Word | null>(null);
   const sending = useMutation({
     mutationFn: ({ given }: { given: Answer; done: Word }) => answerApproval(id, given),
-    onSuccess: (_, { done }) => setOutcome(done),
+    onSuccess: ({ run }, { done }) => {
+      setOutcome(done);
+      const close = (one: Approval) => (one.id === id ? { ...one, answered_in: run } : one);
+      queries.setQueriesData<Approval[]>({ queryKey: ["approvals"] }, (known) => known?.map(close));
+    },
     onError: (error) => isTooLate(error) && setOutcome("question.late"),
     onSettled: () => queries.invalidateQueries({ queryKey: ["approvals"] }),
   });
   const { error } = sending;
   const isUnreachable = error instanceof ApiError && error.code === UNREACHABLE;
-  const problem = error && !isTooLate(error) ? (isUnreachable ? t("error.unreachable") : error.message) : "";
+  const problem = error && !isTooLate(error) ? (isUnreachable ? t("question.notSent") : error.message) : "";
   return {
     answer: (given: Answer, done: Word) => sending.mutate({ given, done }),
     outcome,

@@ -1,9 +1,9 @@
 /** What the runs of a thread did, when, and what they cost: totals, timeline, events, state and the log. */
-import { lazy, memo, Suspense, useEffect, useMemo, useState } from "react";
+import { memo, Suspense, useEffect, useMemo, useState } from "react";
 import { useMe, useThread } from "../../api/queries";
 import type { RunLine } from "../../api/types";
 import { useFormat } from "../../format";
-import { loadChunk } from "../../loadChunk";
+import { lazyPart } from "../../loadChunk";
 import { useFilters } from "../../location";
 import type { Conversation } from "../../log/fold";
 import type { LiveSnapshot } from "../../log/live";
@@ -15,6 +15,7 @@ import { VoteNotes } from "../feedback/VoteNotes";
 import { Icon } from "../Icon";
 import { Tabs } from "../Tabs";
 import { Events } from "./Events";
+import { priceOf } from "./price";
 import { RawLog } from "./RawLog";
 import { ThreadState } from "./ThreadState";
 import { Timeline } from "./Timeline";
@@ -26,7 +27,7 @@ const WAITING_INTERVAL_MS = 1000;
 const TABS = ["timeline", "flow", "events", "state", "raw"] as const;
 type Tab = (typeof TABS)[number];
 
-const ThreadFlows = lazy(() => loadChunk(() => import("../flow/ThreadFlows")));
+const ThreadFlows = lazyPart(() => import("../flow/ThreadFlows"));
 
 interface Props {
   thread: string;
@@ -58,11 +59,7 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
 
   return (
     <section className="run-panel" aria-label={t("timeline.panel")}>
-      <TotalsBar
-        totals={totals}
-        cost={costOf(lines, run)}
-        isPriced={lines?.some((line) => line.cost != null) ?? false}
-      />
+      <TotalsBar totals={totals} cost={costOf(lines, run)} price={priceOf(lines ?? [], run)} />
       {stored && judged && (stored.readable || isOwn) && (
         <VoteNotes owner={stored.thread.owner} {...(run === null ? { thread } : { run })} />
       )}

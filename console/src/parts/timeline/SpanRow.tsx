@@ -78,9 +78,9 @@ export function SpanRow({ id, row, top, scale, now, runState, isChosen, isCollap
             {t(`run.${runState}`)}
           </span>
         )}
-        {span.kind !== "run" && span.state === "failed" && (
-          <span className="state-chip" data-state="failed">
-            {t("timeline.failed")}
+        {span.kind !== "run" && (span.state === "failed" || span.state === "cancelled") && (
+          <span className="state-chip" data-state={span.state}>
+            {t(span.state === "failed" ? "timeline.failed" : "run.cancelled")}
           </span>
         )}
       </span>

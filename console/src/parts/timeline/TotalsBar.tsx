@@ -3,16 +3,19 @@ import { useMe } from "../../api/queries";
 import { useFormat } from "../../format";
 import type { Totals } from "../../log/timeline";
 import { useWords } from "../../words";
+import type { Price } from "./price";
+
+const PRICE_WORDS = { known: "totals.priced", unknown: "totals.unknown", none: "totals.unpriced" } as const;
 
 interface Props {
   totals: Totals;
   /** Null if it is unknown. */
   cost: number | null;
-  isPriced: boolean;
+  price: Price;
 }
 
 /** Sums over the spans; “–” for tokens that no model has reported. The raw numbers stand in `data-value`. */
-export function TotalsBar({ totals, cost, isPriced }: Props) {
+export function TotalsBar({ totals, cost, price }: Props) {
   const t = useWords();
   const format = useFormat();
   const currency = useMe().data?.currency;
@@ -49,7 +52,7 @@ export function TotalsBar({ totals, cost, isPriced }: Props) {
           {tokens(totals.output)}
         </span>
       </Total>
-      <Total name={t("totals.cost")} note={isPriced ? t("totals.priced") : t("totals.unpriced")}>
+      <Total name={t("totals.cost")} note={t(PRICE_WORDS[price])}>
         <span data-testid="total-cost" data-value={cost ?? undefined}>
           {format.cost(cost, currency)}
         </span>

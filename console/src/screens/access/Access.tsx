@@ -1,8 +1,8 @@
 import { useMe } from "../../api/queries";
+import { useFormat } from "../../format";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
 import { Notice } from "../../parts/Notice";
-import { useSettings } from "../../settings";
 import { useWords } from "../../words";
 import { useAccess, useAudit, type AccessAnswer } from "./api";
 import { Keys } from "./Keys";
@@ -48,9 +48,8 @@ function Pages({ access }: { access: AccessAnswer }) {
 
 function Audit() {
   const t = useAccessWords();
-  const { language } = useSettings();
+  const format = useFormat();
   const { data, isSuccess } = useAudit();
-  const format = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "medium" });
   return (
     <section aria-labelledby="access-audit">
       <h2 id="access-audit">{t("access.audit")}</h2>
@@ -66,7 +65,7 @@ function Audit() {
           <tbody>
             {data.lines.map((line, index) => (
               <tr key={index}>
-                <td>{format.format(new Date(line.at))}</td>
+                <td>{format.full(line.at)}</td>
                 <td lang="en">{line.text}</td>
               </tr>
             ))}

@@ -1,8 +1,9 @@
 import { useState, type FormEvent } from "react";
+import { useFormat } from "../../format";
 import { Copyable } from "../../parts/Copyable";
 import { showToast } from "../../parts/toasts";
-import { useSettings } from "../../settings";
 import { useChangeKey, useCreateKey, type AccessAnswer, type Change, type KeyLine, type MadeKey } from "./api";
+import { KeyDialog } from "./KeyDialog";
 import { useAccessWords } from "./words";
 
 /** A secret that is shown once, until it is closed. */
@@ -14,16 +15,23 @@ interface Shown extends MadeKey {
 export function Keys({ access }: { access: AccessAnswer }) {
   const t = useAccessWords();
   const [shown, setShown] = useState<Shown | null>(null);
+  const [asked, setAsked] = useState<{ line: KeyLine; change: "rotate" | "revoke" } | null>(null);
   const change = useChangeKey();
-  const { keys, jwt, oidc } = access;
+  const { keys, jwt, oidc, own_key } = access;
 
   function apply(name: string, kind: Change) {
     const onError = (error: Error) => showToast(error.message, { isProblem: true });
     const onSuccess = (made: MadeKey | null) => {
       if (made) setShown({ ...made, isRotated: true });
-      else showToast(t(kind === "revoke" ? "access.revoked" : "access.restored", { name }));
+      else if (kind === "restore") showToast(t("access.restored", { name }));
+      else if (name !== own_key) showToast(t("access.revoked", { name }), { undo: () => apply(name, "restore") });
     };
     change.mutate({ name, change: kind }, { onError, onSuccess });
+  }
+
+  function choose(line: KeyLine, kind: Change) {
+    if (kind === "restore") apply(line.name, kind);
+    else setAsked({ line, change: kind });
   }
 
   return (
@@ -34,7 +42,16 @@ export function Keys({ access }: { access: AccessAnswer }) {
           {t("access.open")} {t(access.is_local ? "access.open.local" : "access.open.network")}
         </p>
       )}
-      {keys.length > 0 && <KeyTable keys={keys} onChange={access.can_change ? apply : undefined} />}
+      {keys.length > 0 && <KeyTable keys={keys} onChange={access.can_change ? choose : undefined} />}
+      {asked && (
+        <KeyDialog
+          line={asked.line}
+          change={asked.change}
+          isOwn={asked.line.name === own_key}
+          onConfirm={() => apply(asked.line.name, asked.change)}
+          onClose={() => setAsked(null)}
+        />
+      )}
       {shown && <Secret shown={shown} onClose={() => setShown(null)} />}
       {jwt && (
         <p>
@@ -80,9 +97,9 @@ function Secret({ shown, onClose }: { shown: Shown; onClose: () => void }) {
   );
 }
 
-type Apply = (name: string, change: Change) => void;
+type Choose = (line: KeyLine, change: Change) => void;
 
-function KeyTable({ keys, onChange }: { keys: KeyLine[]; onChange?: Apply | undefined }) {
+function KeyTable({ keys, onChange }: { keys: KeyLine[]; onChange?: Choose | undefined }) {
   const t = useAccessWords();
   return (
     <table>
@@ -107,11 +124,10 @@ function KeyTable({ keys, onChange }: { keys: KeyLine[]; onChange?: Apply | unde
   );
 }
 
-function KeyRow({ line, onChange }: { line: KeyLine; onChange?: Apply | undefined }) {
+function KeyRow({ line, onChange }: { line: KeyLine; onChange?: Choose | undefined }) {
   const t = useAccessWords();
-  const { language } = useSettings();
-  const format = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "short" });
-  const showTime = (time: string | null) => (time ? format.format(new Date(time)) : t("access.never"));
+  const format = useFormat();
+  const showTime = (time: string | null) => (time ? format.full(time) : t("access.never"));
   const isStored = line.in === "store";
   return (
     <tr data-testid="key" data-name={line.name} data-state={line.state}>
@@ -137,7 +153,7 @@ function KeyRow({ line, onChange }: { line: KeyLine; onChange?: Apply | undefine
   );
 }
 
-function Actions({ line, onChange }: { line: KeyLine; onChange: Apply }) {
+function Actions({ line, onChange }: { line: KeyLine; onChange: Choose }) {
   const t = useAccessWords();
   const { name } = line;
   const isRevoked = line.state === "revoked";
@@ -148,7 +164,7 @@ function Actions({ line, onChange }: { line: KeyLine; onChange: Apply }) {
           type="button"
           className="button"
           aria-label={t("access.rotateNamed", { name })}
-          onClick={() => onChange(name, "rotate")}
+          onClick={() => onChange(line, "rotate")}
         >
           {t("access.rotate")}
         </button>
@@ -157,7 +173,7 @@ function Actions({ line, onChange }: { line: KeyLine; onChange: Apply }) {
         type="button"
         className={isRevoked ? "button" : "button danger"}
         aria-label={t(isRevoked ? "access.restoreNamed" : "access.revokeNamed", { name })}
-        onClick={() => onChange(name, isRevoked ? "restore" : "revoke")}
+        onClick={() => onChange(line, isRevoked ? "restore" : "revoke")}
       >
         {t(isRevoked ? "access.restore" : "access.revoke")}
       </button>

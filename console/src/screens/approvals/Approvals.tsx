@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import { useApprovals, useEntries, useMe } from "../../api/queries";
+import { isAnswered, useApprovals, useEntries, useMe } from "../../api/queries";
 import type { Approval } from "../../api/types";
 import { EMPTY, fold } from "../../log/fold";
 import { useShownThread } from "../../log/LiveProvider";
@@ -15,7 +15,7 @@ export function Approvals() {
   useShownThread(null);
   const { data: pending = [], isSuccess } = useApprovals();
   const shown = useSeen(pending);
-  const open = new Set(pending.map((approval) => approval.id));
+  const open = new Set(pending.filter((approval) => !isAnswered(approval)).map((approval) => approval.id));
   return (
     <>
       <Header title={t("approvals.title")} />

@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
+import { Suspense, useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { ApiError, startRun, stopRun } from "../../api/client";
 import { agentsQuery, useAgents, useMe, useThread } from "../../api/queries";
 import { mayDo } from "../../api/rights";
 import type { FilePart } from "../../api/types";
 import { EMPTY, type Conversation as ConversationData } from "../../log/fold";
-import { loadChunk } from "../../loadChunk";
+import { lazyPart } from "../../loadChunk";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
 import { Icon } from "../../parts/Icon";
@@ -23,8 +23,8 @@ import { useThreadId } from "./useThreadId";
 import { Welcome } from "./Welcome";
 import "./chat.css";
 
-const loadRunPanel = () => loadChunk(() => import("../../parts/timeline/RunPanel"));
-const RunPanel = lazy(loadRunPanel);
+const loadRunPanel = () => import("../../parts/timeline/RunPanel");
+const RunPanel = lazyPart(loadRunPanel);
 /** So that it is there when the first run begins. */
 const preloadRunPanel = () => void loadRunPanel().catch(() => {}); // the panel tells what went wrong
 /** Narrower screens have the panel behind a button. */
@@ -131,7 +131,7 @@ export function Chat({ thread }: { thread: string | null }) {
             isJudged={owner !== undefined && !isForeign}
             onReplace={canReplace ? replace : undefined}
           />
-          {!isForeign && !isMissing && (
+          {!isForeign && !isMissing && me?.rights.use && (
             <Composer
               draftOf={thread}
               isRunning={isRunning}

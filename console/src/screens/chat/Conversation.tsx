@@ -1,6 +1,6 @@
-import { Fragment, lazy, Suspense, useMemo } from "react";
-import { useApprovals, useMe } from "../../api/queries";
-import { loadChunk } from "../../loadChunk";
+import { Fragment, Suspense, useMemo } from "react";
+import { isAnswered, useApprovals, useMe } from "../../api/queries";
+import { lazyPart } from "../../loadChunk";
 import type { Conversation as ConversationData, Item } from "../../log/fold";
 import { Icon } from "../../parts/Icon";
 import { Question } from "../../parts/question/Question";
@@ -14,9 +14,10 @@ import { useLatest } from "./useLatest";
 import { UserMessage } from "./UserMessage";
 import { useStickToEnd } from "./useStickToEnd";
 
-const VoteButtons = lazy(() =>
-  loadChunk(() => import("../../parts/feedback/VoteButtons")).then(({ VoteButtons: part }) => ({ default: part })),
-);
+const VoteButtons = lazyPart(async () => {
+  const { VoteButtons: part } = await import("../../parts/feedback/VoteButtons");
+  return { default: part };
+});
 
 interface Props {
   thread: string;
@@ -95,7 +96,8 @@ function ItemView({ item, thread, latestRun, isReadOnly, onReplace }: ItemProps)
       return <Failure item={item} />;
     case "question": {
       // The run that asked is the latest one until the question is answered, also before the list is fetched again.
-      const isOpen = item.run === latestRun || (pending ?? []).some((approval) => approval.id === item.id);
+      const isOpen =
+        item.run === latestRun || (pending ?? []).some((approval) => approval.id === item.id && !isAnswered(approval));
       return <Question question={{ ...item, thread }} isOpen={isOpen} isReadOnly={isReadOnly} />;
     }
   }

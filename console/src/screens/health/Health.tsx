@@ -1,11 +1,12 @@
 import { useState } from "react";
-import { useMe } from "../../api/queries";
+import { useFailures, useMe } from "../../api/queries";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
 import { Notice } from "../../parts/Notice";
 import { useWords } from "../../words";
 import { useHealth } from "./api";
 import { CheckList } from "./CheckList";
+import { FailureList } from "./FailureList";
 import { FirstSteps } from "./FirstSteps";
 import { summarize } from "./summary";
 import { useHealthWords } from "./words";
@@ -25,6 +26,7 @@ function Checks({ setup }: { setup: { file: string } | null }) {
   const t = useHealthWords();
   const shared = useWords();
   const [missing] = useState(setup); // the first steps stay until the screen is left, also once the file is there
+  const failures = useFailures().data ?? [];
   const { checks, error, isChecking, checkAgain } = useHealth(true);
   return (
     <>
@@ -50,13 +52,14 @@ function Checks({ setup }: { setup: { file: string } | null }) {
         {missing && <FirstSteps file={missing.file} />}
         <section className="health-checks" aria-label={t("health.checks")}>
           <p className="muted health-summary" role="status">
-            {isChecking ? t("health.checking") : summarize(t, checks ?? [])}
+            {isChecking ? t("health.checking") : summarize(t, checks ?? [], failures.length)}
           </p>
           {error && (
             <p className="problem" role="alert">
               {error.message || shared("error.unreachable")}
             </p>
           )}
+          <FailureList failures={failures} />
           <CheckList checks={checks ?? []} />
           <p className="muted">{t("health.deep")}</p>
         </section>

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { useAgents, useMe } from "../../api/queries";
+import { useKnownAgents, useMe } from "../../api/queries";
 import { UNKNOWN, useFormat } from "../../format";
 import { useFilters } from "../../location";
 import { useShownThread } from "../../log/LiveProvider";
@@ -20,7 +20,7 @@ export default function MetricsScreen() {
   const common = useWords();
   useShownThread(null);
   const mayWatch = Boolean(useMe().data?.rights.watch);
-  const agents = useAgents().data ?? [];
+  const agents = useKnownAgents();
   const [{ window: chosen, agent = "" }, setFilters] = useFilters<"window" | "agent">();
   const window = WINDOWS.find((one) => one === chosen) ?? "1h";
   const { data: metrics, isError, refetch } = useMetrics(window, agent, mayWatch);
@@ -38,7 +38,7 @@ export default function MetricsScreen() {
                 onChange={(event) => setFilters({ agent: event.target.value })}
               >
                 <option value="">{t("metrics.anyAgent")}</option>
-                {agents.map(({ name }) => (
+                {agents.map((name) => (
                   <option key={name}>{name}</option>
                 ))}
               </select>

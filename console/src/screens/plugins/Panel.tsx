@@ -1,6 +1,6 @@
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { DraftFiles, Problem } from "../../api/plugins";
-import { loadChunk } from "../../loadChunk";
+import { lazyPart } from "../../loadChunk";
 import { Tabs } from "../../parts/Tabs";
 import { Cases } from "./Cases";
 import { Problems } from "./Problems";
@@ -8,7 +8,7 @@ import { Try } from "./Try";
 import type { Check } from "./useCheck";
 import { useWorkbenchWords } from "./words";
 
-const DraftGraph = lazy(() => loadChunk(() => import("./DraftGraph")));
+const DraftGraph = lazyPart(() => import("./DraftGraph"));
 
 const ALL = ["try", "graph", "problems", "cases"] as const;
 type TabName = (typeof ALL)[number];

@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useState, type FormEvent } from "react";
+import { Suspense, useState, type FormEvent } from "react";
 import { ApiError, knownProvider, signIn } from "../../api/client";
-import { loadChunk } from "../../loadChunk";
+import { lazyPart } from "../../loadChunk";
 import { useFilters } from "../../location";
 import { Logo } from "../../parts/Logo";
 import { useWords } from "../../words";
 import { leaveForProvider } from "./returnAddress";
 import "./signin.css";
 
-const Problem = lazy(() => loadChunk(() => import("./Problem")));
+const Problem = lazyPart(() => import("./Problem"));
 
 /**
  * A key is sent once, and exchanged for a cookie that scripts cannot read. With an identity provider the browser leaves

@@ -1,6 +1,6 @@
 /** The search and the filters of a list. They stand in the address, so that a list can be bookmarked and shared. */
 import type { ReactNode } from "react";
-import { useAgents, useMe } from "../../api/queries";
+import { useKnownAgents, useMe } from "../../api/queries";
 import type { RunState } from "../../log/fold";
 import { useFilters } from "../../location";
 import { useWords } from "../../words";
@@ -10,7 +10,7 @@ export const EVERYBODY = "*";
 const PERIODS = { "1d": 1, "7d": 7, "30d": 30 } as const;
 const DAY_MS = 86_400_000;
 
-export type Filter = "q" | "agent" | "state" | "owner" | "since" | "archived" | "flow" | "feedback";
+export type Filter = "q" | "agent" | "state" | "owner" | "since" | "archived" | "flow" | "feedback" | "code";
 export type FilterValues = Partial<Record<Filter, string>>;
 
 /** The beginning of the period, by the minute: the same filters give the same request. */
@@ -23,7 +23,7 @@ export function sinceOf({ since }: FilterValues, now: number): string | undefine
 export function Filters({ children }: { children?: ReactNode }) {
   const t = useWords();
   const [filters, change] = useFilters<Filter>();
-  const agents = useAgents().data ?? [];
+  const agents = useKnownAgents();
   const me = useMe().data;
   const others = filters.owner && filters.owner !== EVERYBODY ? [filters.owner] : [];
   return (
@@ -31,7 +31,7 @@ export function Filters({ children }: { children?: ReactNode }) {
       {(agents.length > 1 || filters.agent) && (
         <Select name={t("list.agent")} value={filters.agent} onChange={(agent) => change({ agent })}>
           <option value="">{t("list.anyAgent")}</option>
-          {agents.map(({ name }) => (
+          {agents.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </Select>

@@ -10,6 +10,7 @@ import { VOTES, VoteMark } from "../../parts/feedback/VoteMark";
 import { useFeedbackWords } from "../../parts/feedback/words";
 import { useNow } from "../../useNow";
 import { useWords, type Word } from "../../words";
+import { describeCause } from "./causes";
 import { Empty } from "./Empty";
 import { Filters, Select, sinceOf, type Filter } from "./Filters";
 import { ListHeader } from "./ListHeader";
@@ -43,11 +44,11 @@ export default function Runs() {
   const now = useNow();
   useShownThread(null);
   const [{ run, ...filters }, change] = useFilters<Filter | "run">();
-  const { agent, state, owner, flow, feedback } = filters;
+  const { agent, state, owner, flow, feedback, code } = filters;
   const since = sinceOf(filters, now);
   const query: RunQuery = useMemo(
-    () => ({ agent, outcome: state, owner, since, flow, feedback }),
-    [agent, state, owner, since, flow, feedback],
+    () => ({ agent, outcome: state, owner, since, flow, feedback, code }),
+    [agent, state, owner, since, flow, feedback, code],
   );
   const key = useMemo(() => ["runs", query], [query]);
   const read = useCallback((after?: string, signal?: AbortSignal) => readPage(query, after, signal), [query]);
@@ -58,6 +59,11 @@ export default function Runs() {
       <div className="list-bar">
         <Filters>
           <VoteSelect value={feedback} onChange={(value) => change({ feedback: value })} />
+          <CauseSelect
+            value={code}
+            rows={list.rows}
+            onChange={(value) => change({ code: value, ...(value && { state: "failed" }) })}
+          />
           <FlowSelect value={flow} onChange={(value) => change({ flow: value })} />
         </Filters>
       </div>
@@ -94,6 +100,32 @@ function VoteSelect({ value, onChange }: { value: string | undefined; onChange: 
       {VOTES.map((vote) => (
         <option key={vote} value={vote}>
           {t(`feedback.${vote}`)}
+        </option>
+      ))}
+    </Select>
+  );
+}
+
+/** The causes of the failed runs that are in the list, and the one of the address. */
+function CauseSelect({
+  value,
+  rows,
+  onChange,
+}: {
+  value: string | undefined;
+  rows: readonly RunRowData[];
+  onChange: (code: string) => void;
+}) {
+  const t = useListWords();
+  const listed = rows.flatMap((row) => (row.error ? [row.error.code] : []));
+  const codes = [...new Set([...(value ? [value] : []), ...listed])].sort();
+  if (codes.length === 0) return null;
+  return (
+    <Select name={t("cause.name")} value={value} onChange={onChange}>
+      <option value="">{t("cause.any")}</option>
+      {codes.map((code) => (
+        <option key={code} value={code}>
+          {describeCause(code, t)}
         </option>
       ))}
     </Select>
@@ -160,7 +192,12 @@ function RunRow({ row, place, now, isSelected, onSelect }: RowProps) {
         <span className="row-note">
           {row.feedback && <VoteMark value={row.feedback} />}
           {row.kept === false && <span className="not-stored">{own("drawer.notStored")}</span>}
-          {row.error?.message ?? (row.through && t("runs.through", { face: row.through }))}
+          {row.error && (
+            <span className="state-chip cause" data-testid="cause" data-state="failed" title={row.error.code}>
+              {row.error.message ?? describeCause(row.error.code, own)}
+            </span>
+          )}
+          {!row.error && row.through && t("runs.through", { face: row.through })}
         </span>
       </span>
       <span role="cell">

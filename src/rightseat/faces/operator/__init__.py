@@ -26,6 +26,7 @@ from rightseat.faces.operator.access import AccessRoutes
 from rightseat.faces.operator.approvals import ApprovalRoutes
 from rightseat.faces.operator.audit_trail import AuditRoute
 from rightseat.faces.operator.connect import ConnectRoutes
+from rightseat.faces.operator.failures import FailuresRoute
 from rightseat.faces.operator.feedback import FeedbackRoutes
 from rightseat.faces.operator.flows import FlowRoutes
 from rightseat.faces.operator.health import HealthRoute
@@ -103,6 +104,7 @@ def routes(
         **AccessRoutes(own_server, is_editing=is_editing).routes(),
         **PluginRoutes(runtime, operations.plugins, is_editing=is_editing).routes(),
         **MetricsRoute(operations).routes(),
+        **FailuresRoute(operations).routes(),
         **UsageRoutes(usage, currency).routes(),
         **SetupRoutes(own_server).routes(),
         **LiveRoute(runtime, operations, options.keep_alive).routes(),

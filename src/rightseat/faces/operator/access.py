@@ -13,8 +13,10 @@ from starlette.responses import Response
 
 from rightseat.access.key_list import KeyLine, describe_stored, list_keys
 from rightseat.access.keys import digest, generate, prefix_of
+from rightseat.access.scopes import read_rights
 from rightseat.access.stored_keys import StoredKeys, format_time
 from rightseat.config import ApiKey
+from rightseat.core.caller import CALLER
 from rightseat.core.errors import BadRequest, InsufficientScope, RightseatError
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.health import ChecksNotSupported
@@ -61,10 +63,12 @@ class ProviderLine(msgspec.Struct, frozen=True):
 class AccessLine(msgspec.Struct, frozen=True):
     """`can_change`: the user may change the keys of the store here. `required`: requests need a credential.
 
+    `own_key` is the name of the key that this request, or its session, used; null without one.
     `origins` is null if the configuration names none. `file` is the configuration file.
     """
 
     keys: Sequence[KeyLine]
+    own_key: str | None
     can_change: bool
     has_store: bool
     required: bool
@@ -92,6 +96,17 @@ class KeysNotStored(RightseatError):
         super().__init__("This server has no store for keys. Use `threads: {type: sql}`, and require keys.")
 
 
+class LastAdministrator(RightseatError):
+    code = "last_administrator"
+    status = 409
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name!r} is the last active key with the scope 'operator.*:*': without it nobody could change keys in "
+            "the console. Create another one first, or revoke it in a terminal with `rightseat keys revoke`."
+        )
+
+
 class AccessRoutes:
     def __init__(self, own_server: OwnServer | None, *, is_editing: bool) -> None:
         self._own_server = own_server
@@ -116,6 +131,7 @@ class AccessRoutes:
         return json_response(
             AccessLine(
                 keys=list_keys(access.keys, stored, own_server.last_uses),
+                own_key=CALLER.get().key or None,
                 can_change=self._is_editing and request.rights.are_all and own_server.stored_keys is not None,
                 has_store=own_server.stored_keys is not None,
                 required=access.is_set,
@@ -162,7 +178,12 @@ class AccessRoutes:
         return json_response(CreatedKey(key, describe_stored(made)))
 
     async def revoke(self, request: OperatorRequest) -> Response:
+        """Raises `LastAdministrator`."""
         stored, name = self._open_keys(request), request.id("name")
+        own_server = self._find_server()
+        lines = list_keys(own_server.config.access.keys, (await stored.store.load()).keys)
+        if [line.name for line in lines if is_administrator(line)] == [name]:
+            raise LastAdministrator(name)
         await stored.store.revoke(name, is_in_file=name in self._names_in_file())
         await stored.refresh()
         write_line("%s revoked the key %s", request.principal.id, name, kind="key_change")
@@ -195,6 +216,10 @@ class AccessRoutes:
         if "\0" in request.http.path_params.get("name", ""):
             raise BadRequest("A name must not contain a NUL character.")
         return stored
+
+
+def is_administrator(line: KeyLine) -> bool:
+    return line.state == "active" and read_rights(line.scopes).are_all
 
 
 def check_entry(new: NewKey, key: str) -> ApiKey:

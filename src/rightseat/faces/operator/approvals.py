@@ -8,7 +8,6 @@ from starlette.responses import Response
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.errors import BadRequest, RightseatError, ThreadBusy
 from rightseat.core.runtime import Runtime
-from rightseat.core.threads import Pending
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response
@@ -16,6 +15,7 @@ from rightseat.faces.operator.queries import read_owner
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.run_line import StartedRun
 from rightseat.operations.audit_lines import write_line
+from rightseat.operations.records import Question
 from rightseat.operations.service import Operations
 
 
@@ -33,7 +33,11 @@ class ApprovalCall(msgspec.Struct, frozen=True):
 
 
 class ApprovalLine(msgspec.Struct, frozen=True):
-    """A question that waits for a person. `schema` is the JSON Schema of its answer, `about` what it is about."""
+    """A question that waits for a person. `schema` is the JSON Schema of its answer, `about` what it is about.
+
+    `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and
+    accepts no second answer.
+    """
 
     id: str
     thread: str
@@ -46,6 +50,8 @@ class ApprovalLine(msgspec.Struct, frozen=True):
     expires_at: str | None
     call: ApprovalCall | None
     about: JsonValue
+    asked_at: str | None
+    answered_in: str | None
 
 
 class AnsweredElsewhere(RightseatError):
@@ -67,7 +73,7 @@ class ApprovalRoutes:
     async def list(self, request: OperatorRequest) -> Response:
         """The questions of the user. `owner` names another user, or all (`*`), which needs the right `act`."""
         found = await self._operations.list_questions(request.operator, read_owner(request))
-        return json_response([describe_approval(one.pending, one.user) for one in found])
+        return json_response([describe_approval(one) for one in found])
 
     async def decide(self, request: OperatorRequest) -> Response:
         """The run that asked continues in a new run of its thread, as that of its owner."""
@@ -97,8 +103,9 @@ class ApprovalRoutes:
         return json_response(StartedRun(ask.thread_id, ask.run_id), 202)
 
 
-def describe_approval(one: Pending, owner: str, *, has_words: bool = True) -> ApprovalLine:
+def describe_approval(question: Question, *, has_words: bool = True) -> ApprovalLine:
     """Without `has_words` it has neither the text of the question nor the arguments of the call."""
+    one = question.pending
     interrupt = one.interrupt
     call = ApprovalCall(one.call.id, one.call.name, one.call.arguments) if one.call and has_words else None
     return ApprovalLine(
@@ -106,11 +113,13 @@ def describe_approval(one: Pending, owner: str, *, has_words: bool = True) -> Ap
         thread=one.thread_id,
         run=one.run_id,
         agent=one.agent,
-        owner=owner,
+        owner=question.user,
         reason=interrupt.reason if has_words else "",
         message=interrupt.message if has_words else "",
         schema=interrupt.schema if has_words else None,
         expires_at=interrupt.expires_at,
         call=call,
         about=interrupt.subject,
+        asked_at=question.asked_at,
+        answered_in=question.answered_in,
     )

@@ -44,6 +44,7 @@ def read_run_query(request: OperatorRequest) -> RunQuery:
         outcome=read_choice(query, "outcome", STATES),
         flow=query.get("flow"),
         feedback=read_vote(query, "feedback"),
+        code=read_text(query, "code"),
         since=read_time(query, "since"),
         after=query.get("after"),
         limit=read_limit(query),

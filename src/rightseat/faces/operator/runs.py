@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import zip_longest
 from typing import Literal
 
@@ -23,7 +24,7 @@ from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response, read_number
 from rightseat.faces.operator.entries import join_entries, write_entry
-from rightseat.faces.operator.queries import read_run_query
+from rightseat.faces.operator.queries import read_choice, read_run_query
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.run_line import RunLine, StartedRun, StoppedRun, build_run_line
 from rightseat.faces.operator.span_line import SpanLine, TotalsLine, build_span_lines, build_totals
@@ -97,8 +98,15 @@ class RunRoutes:
         }
 
     async def agents(self, request: OperatorRequest) -> Response:
-        """`questions` are examples, in the `language` of the query where the plugin has it."""
-        language = request.http.query_params.get("language")
+        """`questions` are examples, in the `language` of the query where the plugin has it.
+
+        With `right=watch` those that the request may watch, for the filters of lists.
+        """
+        query = request.http.query_params
+        language = query.get("language")
+        may_watch = partial(includes_agent, request.rights.watch)
+        is_watched = read_choice(query, "right", ("use", "watch")) == "watch"
+        agents = self._runtime.agents if is_watched else self._list_agents(request.principal)
         return json_response(
             [
                 AgentLine(
@@ -107,7 +115,8 @@ class RunRoutes:
                     is_durable(agent),
                     list_questions(agent, request.principal, language),
                 )
-                for name, agent in self._list_agents(request.principal).items()
+                for name, agent in agents.items()
+                if not is_watched or may_watch(name)
             ]
         )
 

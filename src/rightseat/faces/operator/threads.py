@@ -96,11 +96,9 @@ class ThreadRoutes:
                 runs=[build_run_line(run, prices) for run in opened.runs],
                 pending=[
                     describe_approval(
-                        one,
-                        found.principal.id,
-                        has_words=found.has_words or includes_agent(request.rights.act, one.agent),
+                        one, has_words=found.has_words or includes_agent(request.rights.act, one.pending.agent)
                     )
-                    for one in opened.pending
+                    for one in opened.questions
                 ],
                 files=opened.files,
             )

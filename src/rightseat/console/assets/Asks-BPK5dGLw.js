@@ -1,1 +1,0 @@
-import{ct as e,l as t,p as n}from"./index-Dd3yu3JS.js";var r=e();function i(){let e=n();return(0,r.jsxs)(`span`,{className:`asks`,children:[(0,r.jsx)(t,{name:`shield`}),e(`flow.asks`)]})}export{i as t};

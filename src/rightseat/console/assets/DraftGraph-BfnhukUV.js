@@ -1,1 +1,0 @@
-import{ct as e}from"./index-Dd3yu3JS.js";import{t}from"./FlowView-CY1YHWr7.js";var n=e();function r({plugin:e,graph:r,note:i}){return(0,n.jsxs)(`div`,{className:`draft-graph`,children:[i&&(0,n.jsx)(`p`,{className:`muted`,children:i}),(0,n.jsx)(t,{plugin:e,graph:r,flow:null})]})}export{r as default};

@@ -1,1 +1,0 @@
-import{X as e,d as t}from"./index-Dd3yu3JS.js";function n(n){return function(){let r=n[e().language];return(e,n)=>t(r[e],n)}}export{n as t};
