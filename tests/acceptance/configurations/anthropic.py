@@ -40,7 +40,7 @@ faces:
 server:
   state_dir: ${RS_STATE_DIR}
 """
-LOCAL = """  local: {type: completion, backend: {url: "${RS_LLAMA_URL}"}}
+LOCAL = """  local: {type: completion, backend: {url: "${RS_LLAMA_URL}", timeout: 1200}}
 """
 
 print(TEXT.strip().replace("@local@", LOCAL if "RS_LLAMA_URL" in os.environ else ""))

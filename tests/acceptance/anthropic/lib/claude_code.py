@@ -223,5 +223,6 @@ def local_count(t: Case):
 def local_code(t: Case):
     """Claude Code with the local model comes to an end: an answer or a call that Claude Code can read; no API error. (What a small model says is not judged.)"""
     local(t)
-    got = Code(t, model="local").run("say hello", "--max-turns", "2", "--tools", "", seconds=300)
+    slow = {"API_TIMEOUT_MS": "900000", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "100"}    # a busy processor reads 10 tokens a second, and the model would talk to the end of its context
+    got = Code(t, model="local").run("say hello", "--max-turns", "2", "--tools", "", seconds=900, **slow)
     expect(got.get("api_error_status") is None, "no API error", got.get("result"))

@@ -1,4 +1,7 @@
-"""The model `local`: a small GGUF file behind llama.cpp's server, as the suite tool-calls fetches and starts it."""
+"""The model `local`: 135 million parameters behind llama.cpp's server, as the suite tool-calls fetches and starts it.
+
+Claude Code's prompt without tools has thousands of tokens, and a model ten times as large reads them ten times as slowly.
+"""
 
 from pathlib import Path
 
@@ -13,4 +16,4 @@ from engine import Engine
 
 def start_engine(folder: Path) -> Server:
     kind = "xllamacpp" if parts.explain_unusable() else "llama-server"
-    return Engine(kind, parts.model("qwen"), folder / "engine.log")
+    return Engine(kind, parts.model("smollm2"), folder / "engine.log")

@@ -217,7 +217,7 @@ class Case(ProtocolCase):
 
     def operator(self, method: str, path: str, body: Any = None) -> Any:
         """The console's own API, as the operator olga."""
-        answer = httpx.request(method, f"{self.url}/operator/{path}", json=body, headers={"authorization": "Bearer key-olga", "x-rightseat": "1"}, timeout=20)
+        answer = httpx.request(method, f"{self.url}/operator/{path}", json=body, headers={"authorization": "Bearer key-olga"}, timeout=20)
         expect(answer.status_code < 300, f"an answer of /operator/{path}", f"{answer.status_code} {answer.text[:200]}")
         return answer.json()
 

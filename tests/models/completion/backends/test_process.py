@@ -64,10 +64,21 @@ async def test_the_backend_is_started_with_its_options_and_stopped_with_the_serv
         assert pid is not None
         line = command_of(pid)
 
-    for pair in (("-m", str(options.model)), ("--host", "127.0.0.1"), ("-t", "1"), ("-c", "16384"), ("-np", "2")):
+    pairs = {"-m": str(options.model), "--host": "127.0.0.1", "-t": "1", "-b": "512", "-c": "16384", "-np": "2"}
+    for pair in pairs.items():
         assert pair[1] == line[line.index(pair[0]) + 1]
     assert {"--jinja", "--props", "--slots"} <= set(line)
     assert not is_running(pid)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("-b", "2048"), ("--batch-size=2048",), ("-ub", "1024"), ("--ubatch-size", "1024")]
+)
+def test_a_batch_size_in_the_arguments_is_the_only_one(options: LlamaCppOptions, arguments: tuple[str, ...]) -> None:
+    line = process.write_arguments(options.model_copy(update={"arguments": arguments}), Path("model.gguf"), 8080)
+
+    assert "512" not in line
+    assert line[-len(arguments) :] == list(arguments)
 
 
 async def test_while_the_model_loads_requests_get_the_progress(options: LlamaCppOptions, tmp_path: Path) -> None:

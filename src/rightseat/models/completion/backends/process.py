@@ -38,6 +38,10 @@ STABLE_S = 60.0  # uptime after which the restart delay is reset
 CRASH_LOOP_EXITS = 3  # in a row, until it is reported as a loop
 STOP_TIMEOUT_S = 5.0  # before it is killed
 MAX_OUTPUT_LINES = 8  # of its output, logged when it exits
+BATCH_TOKENS = 512
+"""After each batch llama-server reports progress and notices that a request was cancelled. Of its own default, 2,048,
+it computes 512 at a time as well, and they may take longer than `timeout` on a CPU: 300 s at 7 tokens a second."""
+BATCH_ARGUMENTS = {"-b", "--batch-size", "-ub", "--ubatch-size"}
 ILLEGAL_INSTRUCTION = "this build needs instructions that this processor lacks; install another in `binary`"
 
 
@@ -277,10 +281,13 @@ class ServerProcess:
 
 def write_arguments(options: LlamaCppOptions, model: Path, port: int) -> list[str]:
     threads = ["-t", str(options.threads), "-tb", str(options.threads)] if options.threads else []
+    given = {argument.partition("=")[0] for argument in options.arguments}
+    batch = [] if given & BATCH_ARGUMENTS else ["-b", str(BATCH_TOKENS)]
     slot_arguments = ["--slot-save-path", str(options.prompt_cache.folder)] if options.prompt_cache.max_files else []
     return [
         *("-m", str(model), "--host", "127.0.0.1", "--port", str(port)),
         *threads,
+        *batch,
         *("-c", str(options.context_window * options.slots), "-np", str(options.slots)),
         *("--jinja", "--props", "--slots", "--no-webui"),
         *slot_arguments,
