@@ -65,7 +65,7 @@ def test_a_validation_without_bound_is_refused_in_time(name: str) -> None:
 
     assert time.process_time() - before < 1.0
     assert len(faults) == 1
-    assert any(word in faults[0] for word in ("steps", "patterns", "reference", "`$id`"))
+    assert any(word in faults[0] for word in ("steps", "patterns", "reference", "`$id`", "itself"))
 
 
 def test_a_tool_of_a_client_with_such_a_schema_is_not_called() -> None:
@@ -109,3 +109,26 @@ def test_a_schema_with_many_faults_says_that_there_are_some() -> None:
 def test_a_reference_to_nothing_is_named(reference: str) -> None:
     with pytest.raises(SchemaTooCostly, match="leads to no place and to no anchor"):
         SchemaCost({"$ref": reference, "$defs": {"a": True}}).check({})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"anyOf": [{"type": "integer"}, {"$ref": "#"}]},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"not": {"$ref": "#/$defs/b"}}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}},
+    ],
+)
+def test_a_schema_that_applies_itself_to_the_same_value_is_refused_at_once(schema: Any) -> None:
+    began = time.process_time()
+
+    with pytest.raises(SchemaTooCostly, match="applies itself"):
+        SchemaCost(schema).check({"a": 1})
+
+    assert time.process_time() - began < 0.1
+
+
+def test_a_schema_that_applies_itself_to_members_ends() -> None:
+    tree = {"type": "object", "properties": {"next": {"$ref": "#"}}, "allOf": [{"type": "object"}] * 2}
+
+    assert SchemaCost(tree).check({"next": {"next": {}}}) < 100

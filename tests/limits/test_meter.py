@@ -1,8 +1,10 @@
 """Model calls of runs: the bound that is sent, what is counted, and runs that end because of a budget."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from contextvars import Context, copy_context
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +17,7 @@ from rightseat.core.events import Custom, Event, ModelResponseEnded, RunFailed, 
 from rightseat.core.guard import Guard
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.loop.subagents import AgentToolbox
-from rightseat.core.messages import user
+from rightseat.core.messages import Message, user
 from rightseat.core.model import (
     CallChunk,
     Chunk,
@@ -38,6 +40,7 @@ from rightseat.limits.admission import LimitedAdmission
 from rightseat.limits.book import Operation, Outcome, Reserve
 from rightseat.limits.kinds import COST, NANO, REQUESTS, RUNS, TOKENS
 from rightseat.limits.ledger import Ledger
+from rightseat.limits.meter import METER
 from rightseat.limits.meter_context import Metering
 from rightseat.limits.metered_model import CallCounter, meter_model
 from rightseat.limits.prices import Price, Prices
@@ -50,6 +53,7 @@ from rightseat.models.fallback import Fallback
 from rightseat.models.fallback import Options as FallbackOptions
 from rightseat.stores.memory import MemoryThreads
 from rightseat.toolboxes.functions import FunctionToolbox
+from tests.conditions import settle
 
 DAY = CalendarWindow("day")
 ANNA = Principal("anna")
@@ -365,6 +369,28 @@ async def test_a_run_that_is_cancelled_gives_its_slot_back_and_is_estimated() ->
     used, reserved = await served.used()
     assert used > 1
     assert reserved == 0
+
+
+async def test_a_run_that_has_ended_frees_its_messages_although_connections_keep_its_context() -> None:
+    words = "These words are in no other message."
+    contexts: list[Context] = []
+
+    class Connecting(Scripted):
+        async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+            contexts.append(copy_context())
+            yield TextChunk("Hello")
+            yield StopChunk("stop")
+
+    served = Served(Connecting(), LimitRule(TOKENS, 10_000, DAY))
+    run_id = (await served.runtime.start(Ask(messages=(user(words),), principal=ANNA, transient=True))).run_id
+    async with asyncio.timeout(30), aclosing(served.runtime.follow(run_id)) as batches:
+        async for _ in batches:
+            pass
+    await settle()
+    gc.collect()
+
+    assert contexts[0][METER] is not None
+    assert not [one for one in gc.get_objects() if type(one) is Message and one.text == words]
 
 
 async def test_without_limits_usage_is_counted_and_nothing_is_reserved() -> None:

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from math import ceil
@@ -22,6 +23,7 @@ from rightseat.access.setup_code import SetupCode
 from rightseat.cli import setup
 from rightseat.cli.allocator import HeapTrimmer, map_large_blocks
 from rightseat.cli.http_protocol import ConnectionTimeouts, HttpProtocol
+from rightseat.cli.listeners import stop_listening
 from rightseat.cli.progress import show_progress
 from rightseat.cli.proxy_headers import ProxyHeaders
 from rightseat.cli.serve_options import ServeOptions
@@ -241,13 +243,24 @@ class RightseatServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await asyncio.sleep(self._linger_s)
         self._assembly.runtime.begin_shutdown()
-        for listener in (*self.servers, *(sockets or ())):
-            listener.close()
+        last = [asyncio.create_task(self._adopt(one)) for one in await stop_listening(self.servers, sockets or ())]
         await asyncio.sleep(CONNECTION_DRAIN_S)  # uvicorn would close connections whose request has not arrived yet
+        for task in last:
+            task.cancel()  # a TLS handshake that has not ended
         ending = asyncio.create_task(self._end_runs())
         await super().shutdown(sockets)
         ending.cancel()
         await self._opened.__aexit__(None, None, None)
+
+    async def _adopt(self, connection: socket.socket) -> None:
+        """Serve a connection that the event loop has not accepted."""
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):  # the client is gone
+            await loop.connect_accepted_socket(
+                lambda: HttpProtocol(self.config, self.server_state, self.lifespan.state),
+                connection,
+                ssl=self.config.ssl,
+            )
 
     async def _end_runs(self) -> None:
         await asyncio.sleep(self._config.server.shutdown_timeout)

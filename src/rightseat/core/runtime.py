@@ -139,11 +139,11 @@ class Runtime:
         for an id of a thread that no URL can hold or an answer to an interrupt that is not pending, or any error of a
         `before_request` hook.
         """
-        leave_reads()
         if self.is_shutting_down:
             raise ShuttingDown
         check_thread_id(ask.thread_id)
         await take_turn()
+        leave_reads()  # only now: large requests that wait for their turn count among those of their user
         ask = await self.hooks.before(ask)
         agent = self.find(ask.agent)
         if agent is None and ask.agent not in self.models:

@@ -85,6 +85,7 @@ class SchemaCost:
     def __init__(self, schema: Any) -> None:
         self._root = schema
         self._applied: dict[int, AppliedSchema | None] = {}
+        self._ending: set[int] = set()  # schemas that do not lead back to themselves for the same value
         self._anchors: dict[str, Any] | None = None
 
     def check(self, value: Any, most: int = MAX_VISITS) -> int:
@@ -96,6 +97,8 @@ class SchemaCost:
             applied = known[id(schema)] if id(schema) in known else self._describe(schema)
             if applied is None:
                 continue
+            if id(schema) not in self._ending:
+                self._refuse_circles(schema)
             visits += applied.visits
             if applied.backtracks and isinstance(part, str):
                 visits += BACKTRACKING_VISITS
@@ -118,6 +121,27 @@ class SchemaCost:
         applied = describe(schema, self._list_same(schema)) if isinstance(schema, dict) else None
         self._applied[id(schema)] = applied
         return applied
+
+    def _refuse_circles(self, schema: Any) -> None:
+        """Raises `SchemaTooCostly` if the schema, or one that it applies, applies itself to the same value."""
+        waiting = [(schema, iter(self._find_same(schema)))]
+        above = {id(schema)}
+        while waiting:
+            current, others = waiting[-1]
+            inner = next((one for one in others if id(one) not in self._ending), None)
+            if inner is None:
+                waiting.pop()
+                above.discard(id(current))
+                self._ending.add(id(current))
+            elif id(inner) in above:
+                raise SchemaTooCostly("the schema applies itself to the same value, again and again: see its `$ref`")
+            else:
+                waiting.append((inner, iter(self._find_same(inner))))
+                above.add(id(inner))
+
+    def _find_same(self, schema: Any) -> Sequence[Any]:
+        applied = self._applied[id(schema)] if id(schema) in self._applied else self._describe(schema)
+        return applied.same if applied else ()
 
     def _list_same(self, schema: dict[str, Any]) -> list[Any]:
         found = [schema[name] for name in ONE if name in schema]

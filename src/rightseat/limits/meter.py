@@ -227,6 +227,7 @@ class RunMeter:
         if slot is not None or self._requests:
             self._settle(slot, self._usage_key("", self._source.agent), UsageCounts(requests=self._requests))
             self._requests = 0
+        self._free_ask()
 
     def give_back(self) -> None:
         """The run did not start: as if it had not been asked for."""
@@ -235,6 +236,12 @@ class RunMeter:
         self._drop_call()
         if slot is not None or counted:
             self._settle(slot, self._usage_key("", self._source.agent), UsageCounts(), counted)
+        self._free_ask()
+
+    def _free_ask(self) -> None:
+        """The run has ended. Pooled connections that it opened keep its context, and with it this meter."""
+        self._ask = msgspec.structs.replace(self._ask, messages=())
+        self._weights = {}
 
     def _drop_call(self) -> None:
         """Give back the reservation of a call that was not made."""
