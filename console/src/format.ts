@@ -20,6 +20,8 @@ export interface Format {
   cost(value: number | null, currency?: string): string;
   /** The time of day if it was today, else the date. */
   when(iso: string | null | undefined, now: number): string;
+  /** How long ago: `5 minutes ago`, `2 days ago`. */
+  ago(iso: string, now: number): string;
   /** Date and time. */
   full(iso: string | null | undefined): string;
 }
@@ -41,6 +43,7 @@ function makeFormat(language: Language): Format {
   const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
   const date = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
   const full = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const t = translator(language);
   const tenths = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
@@ -81,6 +84,13 @@ function makeFormat(language: Language): Format {
       const today = new Date(now);
       if (then.toDateString() === today.toDateString()) return time.format(then);
       return (then.getFullYear() === today.getFullYear() ? day : date).format(then);
+    },
+    ago(iso, now) {
+      const seconds = Math.max(0, now - Date.parse(iso)) / SECOND_MS;
+      if (seconds < 60) return relative.format(0, "second");
+      if (seconds < 3600) return relative.format(-Math.floor(seconds / 60), "minute");
+      if (seconds < 86_400) return relative.format(-Math.floor(seconds / 3600), "hour");
+      return relative.format(-Math.floor(seconds / 86_400), "day");
     },
     full: (iso) => (iso ? full.format(new Date(iso)) : ""),
   };

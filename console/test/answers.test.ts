@@ -6,6 +6,7 @@ import {
   fieldsFor,
   fieldsOf,
   readForm,
+  textsIn,
   type QuestionData,
 } from "../src/parts/question/answers";
 
@@ -71,4 +72,21 @@ test("edited arguments keep the types of their values", () => {
   expect(readForm(fields, { path: "/new", depth: "3", force: "false", tags: "[]" })).toEqual({
     payload: { path: "/new", depth: 3, force: false, tags: [] },
   });
+});
+
+test("a question is asked in the user's language, where the tool has it", () => {
+  const question = {
+    title: "Refund an order",
+    message: "Refund order 1042?",
+    translations: { "zh-CN": { title: "订单退款", message: "为订单 1042 退款？" } },
+  } as unknown as QuestionData;
+
+  expect(textsIn(question, "zh-CN")).toEqual({ title: "订单退款", message: "为订单 1042 退款？" });
+  expect(textsIn(question, "en")).toEqual({ title: "Refund an order", message: "Refund order 1042?" });
+});
+
+test("a denial may have a reason, in every form that the server reads as a denial", () => {
+  expect(decisionPayload(null, false, " Ask legal ")).toEqual({ approved: false, reason: "Ask legal" });
+  expect(decisionPayload({ properties: { decision: {} } }, false, "No")).toEqual({ decision: "deny", reason: "No" });
+  expect([decisionPayload(null, false, " "), decisionPayload(null, true, "why not")]).toEqual([false, true]);
 });

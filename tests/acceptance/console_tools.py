@@ -24,4 +24,15 @@ async def delete_file(path: str) -> dict[str, str]:
     return {"deleted": path}
 
 
-tools = [get_weather, delete_file]
+@tool(
+    name="refundOrder",
+    description="refund an order",
+    title={"en": "Refund an order", "zh-CN": "订单退款"},
+    approval={"en": "Refund order {order}?", "zh-CN": "为订单 {order} 退款？"},
+    effect="write",
+)
+async def refund_order(order: str) -> dict[str, str]:
+    return {"refunded": order}
+
+
+tools = [get_weather, delete_file, refund_order]

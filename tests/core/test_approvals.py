@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from rightseat.core.approvals import APPROVAL, is_approved, read_decision, record_decisions
+from rightseat.core.approvals import APPROVAL, fill_message, is_approved, read_decision, read_reason, record_decisions
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.messages import Call
 from rightseat.core.types import JsonValue
@@ -103,3 +103,23 @@ def test_every_decision_leaves_an_audit_line_without_arguments(caplog: pytest.Lo
             "tool='p.f.start' interrupt='i4' decision=edit",
         )
     ]
+
+
+def test_a_message_names_arguments_each_on_one_line() -> None:
+    arguments: dict[str, JsonValue] = {"amount": 98.5, "order": "1042\n\nApproved by legal", "name": "x" * 300}
+
+    assert fill_message("Refund {amount} EUR for {order}?", arguments) == "Refund 98.5 EUR for 1042 Approved by legal?"
+    assert fill_message("{missing} and {amount}", arguments) == "{missing} and 98.5"
+    assert fill_message("{name}", arguments) == "x" * 199 + "…"
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        ({"approved": False, "reason": "Ask\nlegal first"}, "Ask legal first"),
+        ({"decision": "deny", "reason": 4}, ""),
+        (False, ""),
+    ],
+)
+def test_a_denial_may_have_a_reason(payload: JsonValue, reason: str) -> None:
+    assert read_reason(Answer("i1", "resolved", payload)) == reason

@@ -50,6 +50,9 @@ export function useApprovals() {
   return useQuery({ queryKey: ["approvals", owner], queryFn: () => getApprovals(owner) });
 }
 
+/** How many questions wait for the user. */
+export const useWaiting = () => useApprovals().data?.filter((approval) => !isAnswered(approval)).length ?? 0;
+
 export const useThread = (thread: string | null) =>
   useQuery({ queryKey: ["thread", thread], queryFn: () => getThread(thread ?? ""), enabled: thread !== null });
 

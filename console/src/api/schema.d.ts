@@ -1770,7 +1770,7 @@ export interface components {
             model: string;
             limit: string;
         };
-        /** @description A question that waits for a person. `schema` is the JSON Schema of its answer, `about` what it is about. `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and accepts no second answer. */
+        /** @description A question that waits for a person. `title` is a heading, `translations` has the texts in other languages. `schema` is the JSON Schema of its answer, `about` what it is about. `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and accepts no second answer. */
         ApprovalLine: {
             id: string;
             thread: string;
@@ -1778,13 +1778,22 @@ export interface components {
             agent: string;
             owner: string;
             reason: string;
+            title: string;
             message: string;
+            translations: {
+                [key: string]: components["schemas"]["ApprovalText"];
+            };
             schema: unknown;
             expires_at: string | null;
             call: components["schemas"]["ApprovalCall"] | null;
             about: unknown;
             asked_at: string | null;
             answered_in: string | null;
+        };
+        /** @description What a person reads of an approval, in one language. */
+        ApprovalText: {
+            message: string;
+            title?: string;
         };
         /** @description `arguments` are JSON. */
         ApprovalCall: {
@@ -2261,6 +2270,7 @@ export type RunLine = components['schemas']['RunLine'];
 export type RunError = components['schemas']['RunError'];
 export type DowngradedRun = components['schemas']['DowngradedRun'];
 export type ApprovalLine = components['schemas']['ApprovalLine'];
+export type ApprovalText = components['schemas']['ApprovalText'];
 export type ApprovalCall = components['schemas']['ApprovalCall'];
 export type FileRow = components['schemas']['FileRow'];
 export type RunPage = components['schemas']['RunPage'];

@@ -76,10 +76,18 @@ export type Part =
   | { type: "call"; id: string; name: string; arguments: string }
   | { type: "result"; call_id: string; name: string; content: string; error?: string | null };
 
+/** What a person reads of an approval, in one language. */
+export interface ApprovalText {
+  message: string;
+  title?: string;
+}
+
 export interface Interrupt {
   id: string;
   reason: string;
   message: string;
+  title?: string;
+  translations?: Record<string, ApprovalText>;
   call_id?: string | null;
   schema?: Json;
   expires_at?: string | null;

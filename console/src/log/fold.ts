@@ -4,7 +4,7 @@
  *
  * Items never change: a changed item is a new object, so that React draws only what has changed.
  */
-import type { Entry, Interrupt, Json, JsonObject, LogEvent, Message, Part } from "./events";
+import type { ApprovalText, Entry, Interrupt, Json, JsonObject, LogEvent, Message, Part } from "./events";
 import { foldFlows, NO_FLOWS, type FlowRun } from "./flow";
 import { foldTimeline, NO_TIMELINE, type Timeline } from "./timeline";
 
@@ -64,6 +64,8 @@ export interface QuestionItem {
   run: string;
   reason: string;
   message: string;
+  title: string;
+  translations: Record<string, ApprovalText>;
   schema: Json;
   expiresAt: string | null;
   call: { name: string; arguments: string } | null;
@@ -355,6 +357,8 @@ function addQuestion(draft: Draft, run: string, interrupt: Interrupt): void {
     run,
     reason: interrupt.reason,
     message: interrupt.message,
+    title: interrupt.title ?? "",
+    translations: interrupt.translations ?? {},
     schema: interrupt.schema ?? null,
     expiresAt: interrupt.expires_at ?? null,
     call: call ? { name: call.name, arguments: call.arguments } : null,

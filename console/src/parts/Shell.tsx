@@ -1,28 +1,46 @@
-import type { ReactNode } from "react";
-import { isAnswered, useApprovals, useFailures } from "../api/queries";
+import { Suspense, useEffect, useState, type ReactNode } from "react";
+import { useFailures, useWaiting } from "../api/queries";
 import type { Me } from "../api/types";
+import { lazyPart } from "../loadChunk";
 import { useWords } from "../words";
 import { Account } from "./Account";
 import { Connection } from "./Connection";
 import { Icon } from "./Icon";
 import { Logo } from "./Logo";
 import { MoreLinks } from "./MoreLinks";
+import { shortcutOf } from "./palette/shortcut";
 import { NavLink } from "./NavLink";
 import { Toasts } from "./Toasts";
 import "./shell.css";
 
+const Palette = lazyPart(() => import("./palette/Palette"));
+
 /** The navigation beside the screen; on a phone it is a bar below it. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const t = useWords();
-  const waiting = useApprovals().data?.filter((approval) => !isAnswered(approval)).length ?? 0;
+  const waiting = useWaiting();
   const isFailing = (useFailures().data ?? []).length > 0;
+  const [palette, setPalette] = useState<"find" | "keys" | null>(null);
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const wanted = shortcutOf(event);
+      if (wanted === null) return;
+      event.preventDefault();
+      setPalette(wanted);
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, []);
   return (
     <div className="shell">
+      <button type="button" className="skip-link" onClick={() => document.getElementById("main")?.focus()}>
+        {t("nav.skip")}
+      </button>
       <div className="sidebar">
-        <div className="brand">
+        <header className="brand">
           <Logo />
           rightseat
-        </div>
+        </header>
         <nav aria-label={t("nav.main")}>
           <NavLink to="/chat" alsoFor="/threads/" icon={<Icon name="chat" />}>
             {t("nav.chat")}
@@ -90,7 +108,14 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           <Account me={me} />
         </footer>
       </div>
-      <main>{children}</main>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+      {palette !== null && (
+        <Suspense fallback={null}>
+          <Palette mode={palette} me={me} onClose={() => setPalette(null)} />
+        </Suspense>
+      )}
       <Toasts />
     </div>
   );

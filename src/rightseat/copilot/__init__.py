@@ -47,7 +47,7 @@ from rightseat.core.tools import Effect, Tool, Toolbox
 from rightseat.limits.model_doubles import ModelDoubles, find_double
 from rightseat.limits.options import LimitOptions
 from rightseat.limits.prices import Prices
-from rightseat.toolboxes.functions import Function, FunctionToolbox, ToolOptions
+from rightseat.toolboxes.functions import Function, FunctionToolbox, ToolOptions, Translated
 
 __all__ = ["Copilot"]
 
@@ -227,9 +227,10 @@ class Copilot:
         *,
         name: str | None = None,
         description: str | None = None,
-        approval: str | None = None,
+        approval: Translated | None = None,
         effect: Effect = "read",
         timeout: float | None = None,
+        title: Translated = "",
     ) -> Callable[[F], F]: ...
     def tool(
         self,
@@ -238,16 +239,17 @@ class Copilot:
         *,
         name: str | None = None,
         description: str | None = None,
-        approval: str | None = None,
+        approval: Translated | None = None,
         effect: Effect = "read",
         timeout: float | None = None,
+        title: Translated = "",
     ) -> F | Callable[[F], F]:
         """Let all agents with a model call this function: `@copilot.tool`, with the options of `@tool`. Returns it.
 
         @copilot.tool(approval="Cancel this order?", effect="write")
         def cancel_order(order_id: int) -> str: ...
         """
-        options = ToolOptions(name, description, approval, effect, timeout)
+        options = ToolOptions(name, description, approval, effect, timeout, title)
 
         def add(function: F) -> F:
             if all(part.type == LIVE_TYPE for part in self._config.agents.values()):

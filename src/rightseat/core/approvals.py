@@ -5,8 +5,10 @@ whose `decision` is `"allow"`. Every other payload is a denial: no payload, any 
 object, such as `{"approved": true, "decision": "deny"}`, is also a denial.
 """
 
+import json
 import logging
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from rightseat.core.ask import Answer, Ask
@@ -14,11 +16,15 @@ from rightseat.core.audit import AUDIT_LOGGER, KIND, USER
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
 from rightseat.core.types import JsonValue
+from rightseat.text import one_line, truncate
 
 audit = logging.getLogger(AUDIT_LOGGER)
 
 APPROVAL = "approval_required"
 """The `reason` of an interrupt that asks for an approval."""
+
+MAX_REASON_CHARS = 2000
+MAX_VALUE_CHARS = 200
 
 Decision = Literal["allow", "edit", "deny"]
 ApprovalOutcome = Literal["allow", "edit", "deny", "cancelled", "expired"]
@@ -42,6 +48,22 @@ def read_decision(payload: JsonValue) -> Decision:
     if decision == "edit" and isinstance(payload.get("arguments"), dict):
         return "edit"
     return "allow" if decision == "allow" else "deny"
+
+
+def read_reason(answer: Answer) -> str:
+    """Why a person denied an approval, for the model; empty if the answer does not say."""
+    reason = answer.payload.get("reason") if isinstance(answer.payload, dict) else None
+    return truncate(one_line(reason), MAX_REASON_CHARS) if isinstance(reason, str) else ""
+
+
+def fill_message(message: str, arguments: Mapping[str, JsonValue]) -> str:
+    """Put arguments in the place of their names in braces, each on one line: it is a model that wrote them."""
+
+    def write(match: re.Match[str]) -> str:
+        value = arguments.get(match[1], match[0])
+        return truncate(one_line(value if isinstance(value, str) else json.dumps(value)), MAX_VALUE_CHARS)
+
+    return re.sub(r"\{(\w+)\}", write, message)
 
 
 def explain_permission(tools: Iterable[str]) -> str:

@@ -235,12 +235,20 @@ class MessagesReplaced(msgspec.Struct, frozen=True, tag=True):
     messages: tuple[Message, ...]
 
 
+class ApprovalText(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a person reads of an approval, in one language."""
+
+    message: str
+    title: str = ""
+
+
 class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
     """A question to a person. It is stored until a later ask answers it, or until `expires_at`.
 
     `call_id` is the call that needs the answer, `schema` the JSON Schema of the answer; both are optional. `memo` is
     data of the component that asks: it is returned with the answer, and clients never receive it. `subject` is what an
-    approval is about, for the audit log, if there is no call: for example the step of a flow.
+    approval is about, for the audit log, if there is no call: for example the step of a flow. `title` is a heading for
+    `message`; `translations` has both in other languages, by language tag.
     """
 
     id: str
@@ -251,6 +259,8 @@ class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
     expires_at: str | None = None
     memo: JsonValue = None
     subject: str = ""
+    title: str = ""
+    translations: dict[str, ApprovalText] = {}
 
 
 @final

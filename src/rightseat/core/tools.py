@@ -1,7 +1,7 @@
 """Tools that a model may call, and the toolbox protocols that provide them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, runtime_checkable
 
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from rightseat.core.ask import Answer, Ask, ToolOffer
 from rightseat.core.engine import Steps
-from rightseat.core.events import Event
+from rightseat.core.events import ApprovalText, Event
 
 
 def _nowhere(event: Event) -> None:
@@ -50,11 +50,17 @@ under names that begin with the id of the call.
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The question to a person before a tool runs. `expires_after` is in seconds."""
+    """The question to a person before a tool runs. `expires_after` is in seconds.
+
+    In `message`, `{name}` stands for an argument of the call. `title` says what the tool does, and `translations` has
+    both in other languages, by language tag.
+    """
 
     message: str
     schema: JsonValue = None
     expires_after: float | None = None
+    title: str = ""
+    translations: Mapping[str, ApprovalText] = field(default_factory=dict)
 
     def expires_at(self) -> str | None:
         """The expiry time, counted from now, in UTC."""

@@ -31,11 +31,15 @@ from pydantic import (
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError, RightseatError
+from rightseat.core.events import ApprovalText
 from rightseat.core.tools import Approval, Effect, Invocation, Tool, Toolbox
 from rightseat.toolboxes.dependencies import NO_OVERRIDES, CallScope, Injected, Overrides, find_injected
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
+
+Translated = str | Mapping[str, str]
+"""A text, or texts by language tag: `{"en": "Cancel this order?", "zh-CN": "取消此订单？"}`."""
 
 OPTIONS = "__rightseat_tool__"
 """The attribute of a function with its `ToolOptions`."""
@@ -65,9 +69,10 @@ class ToolOptions:
 
     name: str | None = None
     description: str | None = None
-    approval: str | None = None
+    approval: Translated | None = None
     effect: Effect = "read"
     timeout: float | None = None
+    title: Translated = ""
 
 
 @overload
@@ -77,9 +82,10 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    approval: str | None = None,
+    approval: Translated | None = None,
     effect: Effect = "read",
     timeout: float | None = None,
+    title: Translated = "",
 ) -> Callable[[F], F]: ...
 def tool(
     function: F | None = None,
@@ -87,23 +93,25 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    approval: str | None = None,
+    approval: Translated | None = None,
     effect: Effect = "read",
     timeout: float | None = None,
+    title: Translated = "",
 ) -> F | Callable[[F], F]:
     """Declare that a model may call this function: `@tool`, or `@tool(name=…, description=…)`.
 
     The function itself is returned, so other code and tests call it as before. `approval` is the question to the user
-    before each call. `effect="write"` declares that a call changes something, so that the agent's policy can require an
-    approval. If a durable run is interrupted during such a call, the call is repeated only with
-    `effect="idempotent_write"`, for example if the function passes on the key of its `Invocation`. Otherwise the user
-    decides how to continue. After `timeout` seconds the model receives an error instead of the result; a function that
-    is not `async` goes on in its thread.
+    before each call, in which `{order_id}` stands for that argument, and `title` its heading. Both can be texts by
+    language, the first of which is used for all other languages. `effect="write"` declares that a call changes
+    something, so that the agent's policy can require an approval. If a durable run is interrupted during such a call,
+    the call is repeated only with `effect="idempotent_write"`, for example if the function passes on the key of its
+    `Invocation`. Otherwise the user decides how to continue. After `timeout` seconds the model receives an error
+    instead of the result; a function that is not `async` goes on in its thread.
 
         @tool(approval="Cancel this order?", effect="write", timeout=10)
         def cancel_order(order_id: int, caller: Principal) -> str: ...
     """
-    options = ToolOptions(name, description, approval, effect, timeout)
+    options = ToolOptions(name, description, approval, effect, timeout, title)
 
     def decorate(function: F) -> F:
         make_tool(function, options)  # an error in the signature is one here, and not in the first run
@@ -182,11 +190,29 @@ def make_tool(function: Function, options: ToolOptions | None = None, overrides:
         text or "",
         write_schema(arguments),
         BoundFunction(function, name, arguments, injected, options.timeout, overrides).run,
-        approval=None if options.approval is None else Approval(options.approval),
+        approval=None if options.approval is None else build_approval(options.approval, options.title),
         effect=options.effect,
         checks_arguments=True,
         check=partial(check_arguments, arguments),  # pydantic checks more than the schema says
     )
+
+
+def build_approval(message: Translated, title: Translated) -> Approval:
+    messages, titles = read_texts(message), read_texts(title)
+    first, heading = next(iter(messages.values())), next(iter(titles.values()))
+    translations = {
+        tag: ApprovalText(messages.get(tag, first), titles.get(tag, heading)) for tag in (*messages, *titles) if tag
+    }
+    return Approval(first, title=heading, translations=translations)
+
+
+def read_texts(text: Translated) -> Mapping[str, str]:
+    """By language; a single text has the language `""`."""
+    if isinstance(text, str):
+        return {"": text}
+    if not text:
+        raise ConfigError("A text by language needs at least one language, such as {'en': 'Cancel this order?'}.")
+    return text
 
 
 def read_hints(function: Function, name: str) -> dict[str, Any]:

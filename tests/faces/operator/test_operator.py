@@ -26,7 +26,17 @@ async def delete_file(path: str) -> str:
     return f"deleted {path}"
 
 
+@tool(
+    name="refund",
+    title={"en": "Refund an order", "zh-CN": "订单退款"},
+    approval={"en": "Refund order {order}?", "zh-CN": "为订单 {order} 退款?"},
+)
+async def refund(order: str) -> str:
+    return f"refunded {order}"
+
+
 tools = [delete_file]
+refunds = [refund]
 
 CONFIGURATION = """
 models: {default: {type: scripted, chunk_delay: 0}, slow: {type: scripted, chunk_delay: 60}}
@@ -280,6 +290,22 @@ async def test_a_question_is_answered_and_the_run_continues(serve: Serve) -> Non
         assert 0 <= second["waited"] < 10_000
         listed = (await server.client.get("/operator/runs")).json()["runs"]
         assert [one["waited"] for one in listed] == [second["waited"], None]
+
+
+async def test_an_approval_is_in_the_words_of_the_business_and_a_denial_says_why(serve: Serve) -> None:
+    refunding = CONFIGURATION.replace(":tools", ":refunds")
+    async with serving(serve, refunding) as server, server.live(thread="t1") as stream:
+        await server.start("refund 1042")
+        asked = await stream.until("asked")
+        (question,) = (await server.client.get("/operator/approvals")).json()
+        denial = {"status": "resolved", "payload": {"approved": False, "reason": "Ask legal first"}}
+        await server.post(f"approvals/{asked['id']}", denial)
+        returned = (await stream.until_event("ToolCallReturned"))[1]["content"]
+
+    assert (question["title"], question["message"]) == ("Refund an order", "Refund order 1042?")
+    assert question["translations"]["zh-CN"] == {"title": "订单退款", "message": "为订单 1042 退款?"}
+    assert question["asked_at"] is not None
+    assert returned.endswith("The user's reason: Ask legal first")
 
 
 async def test_a_second_answer_is_refused(serve: Serve) -> None:

@@ -4,6 +4,7 @@ import { useRef, useState, type ReactNode } from "react";
 import { answerApproval, ApiError, UNREACHABLE } from "../../api/client";
 import type { Answer, Approval } from "../../api/types";
 import type { JsonObject } from "../../log/events";
+import { useSettings } from "../../settings";
 import { useWords, type Word } from "../../words";
 import { Icon } from "../Icon";
 import {
@@ -14,6 +15,8 @@ import {
   fieldsFor,
   fieldsOf,
   isApproval,
+  isDefaultQuestion,
+  textsIn,
   type QuestionData,
 } from "./answers";
 import { Expiry, isExpired } from "./Expiry";
@@ -26,12 +29,19 @@ interface Props {
   isOpen: boolean;
   /** Whether the user may not answer it. */
   isReadOnly?: boolean;
+  /** What came of the answer. */
+  result?: ReactNode;
   /** Who asks, above the request. */
   children?: ReactNode;
 }
 
-export function Question({ question, isOpen, isReadOnly = false, children }: Props) {
+export function Question({ question, isOpen, isReadOnly = false, result, children }: Props) {
   const t = useWords();
+  const { language } = useSettings();
+  const texts = textsIn(question, language);
+  const sentence = isDefaultQuestion(question)
+    ? t("question.mayRun", { tool: question.call?.name ?? "" })
+    : titleOf({ ...question, message: texts.message });
   const card = useRef<HTMLDivElement>(null);
   const { answer, outcome, problem, isSending } = useAnswer(question.id);
   const closed = outcome ?? (isExpired(question.expiresAt) ? "question.expired" : "question.answered");
@@ -56,12 +66,17 @@ export function Question({ question, isOpen, isReadOnly = false, children }: Pro
     >
       <header>
         <Icon name={isApproval(question) ? "shield" : "chat"} />
-        <h2>{titleOf(question)}</h2>
+        <h2 dir="auto">{texts.title || sentence}</h2>
         {!isClosed && question.expiresAt && <Expiry at={question.expiresAt} />}
       </header>
       <div className="question-body">
+        {texts.title && (
+          <p className="sentence" dir="auto">
+            {sentence}
+          </p>
+        )}
         {children}
-        <Request question={question} />
+        <Request question={{ ...question, message: texts.message }} />
         {problem && (
           <p className="problem" role="alert">
             {problem}
@@ -70,6 +85,7 @@ export function Question({ question, isOpen, isReadOnly = false, children }: Pro
         {isClosed ? (
           <p className="outcome" role="status">
             {t(closed)}
+            {result && <> {result}</>}
           </p>
         ) : isSending ? (
           <p className="outcome" role="status">
@@ -135,6 +151,7 @@ interface DecisionProps {
 function Decision({ question, onAnswer }: DecisionProps) {
   const t = useWords();
   const [isEditing, setIsEditing] = useState(false);
+  const [reason, setReason] = useState<string | null>(null);
   const resolve = (payload: Answer["payload"], done: Word) => onAnswer({ status: "resolved", payload }, done);
   if (isEditing) {
     return (
@@ -145,6 +162,37 @@ function Decision({ question, onAnswer }: DecisionProps) {
         onSubmit={(payload) => resolve(editPayload(payload as JsonObject), "question.edited")}
         onCancel={() => setIsEditing(false)}
       />
+    );
+  }
+  if (reason !== null) {
+    return (
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          resolve(decisionPayload(question.schema, false, reason), "question.denied");
+        }}
+      >
+        <label className="form-field">
+          <span>{t("question.reason")}</span>
+          <textarea
+            className="field"
+            dir="auto"
+            rows={2}
+            ref={(field) => field?.focus()}
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        </label>
+        <div className="buttons">
+          <button type="submit" className="button danger">
+            {t("question.deny")}
+          </button>
+          <button type="button" className="button" onClick={() => setReason(null)}>
+            {t("question.back")}
+          </button>
+        </div>
+      </form>
     );
   }
   return (
@@ -168,6 +216,11 @@ function Decision({ question, onAnswer }: DecisionProps) {
       >
         {t("question.deny")}
       </button>
+      {question.call && (
+        <button type="button" className="button" onClick={() => setReason("")}>
+          {t("question.denyWhy")}
+        </button>
+      )}
     </div>
   );
 }

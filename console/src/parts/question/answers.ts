@@ -1,5 +1,5 @@
 /** What the answer to a question is made of: the payloads of approvals, and the fields of forms. */
-import type { Json, JsonObject } from "../../log/events";
+import type { ApprovalText, Json, JsonObject } from "../../log/events";
 import { isObject, type FlowRequest } from "../../log/fold";
 
 export interface QuestionData {
@@ -8,6 +8,8 @@ export interface QuestionData {
   run: string;
   reason: string;
   message: string;
+  title?: string;
+  translations?: Record<string, ApprovalText>;
   schema: Json;
   expiresAt: string | null;
   call: { name: string; arguments: string } | null;
@@ -19,11 +21,23 @@ export const isApproval = (question: QuestionData) => question.reason === "appro
 const propertiesOf = (schema: Json): JsonObject =>
   isObject(schema) && isObject(schema.properties) ? schema.properties : {};
 
-/** In the form that the schema names, else `true` or `false`. */
-export function decisionPayload(schema: Json, isAllowed: boolean): Json {
+/** The texts in the user's language, where the tool has them. */
+export function textsIn(question: QuestionData, language: string): { title: string; message: string } {
+  const { translations = {}, title = "", message } = question;
+  const found = translations[language] ?? translations[language.split("-")[0] ?? ""];
+  return { title: found?.title ?? title, message: found?.message ?? message };
+}
+
+/** The question that the server asks for a tool without one of its own. */
+export const isDefaultQuestion = ({ call, message }: QuestionData) =>
+  call !== null && message === `May ${call.name} be run?`;
+
+/** In the form that the schema names, else `true` or `false`; a denial with a reason is an object. */
+export function decisionPayload(schema: Json, isAllowed: boolean, reason = ""): Json {
   const properties = propertiesOf(schema);
-  if ("decision" in properties) return { decision: isAllowed ? "allow" : "deny" };
-  if ("approved" in properties) return { approved: isAllowed };
+  const why: JsonObject = reason.trim() === "" || isAllowed ? {} : { reason: reason.trim() };
+  if ("decision" in properties) return { decision: isAllowed ? "allow" : "deny", ...why };
+  if ("approved" in properties || "reason" in why) return { approved: isAllowed, ...why };
   return isAllowed;
 }
 

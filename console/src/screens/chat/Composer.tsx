@@ -93,6 +93,7 @@ export function Composer({ draftOf, isRunning, isSending, error, onSend, onStop,
         </p>
       )}
       <textarea
+        dir="auto"
         aria-label={t("chat.message")}
         placeholder={t("chat.placeholder")}
         rows={1}

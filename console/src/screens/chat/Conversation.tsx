@@ -2,6 +2,7 @@ import { Fragment, Suspense, useMemo } from "react";
 import { isAnswered, useApprovals, useMe } from "../../api/queries";
 import { lazyPart } from "../../loadChunk";
 import type { Conversation as ConversationData, Item } from "../../log/fold";
+import { CopyIcon } from "../../parts/CopyIcon";
 import { Icon } from "../../parts/Icon";
 import { Question } from "../../parts/question/Question";
 import { useWords } from "../../words";
@@ -34,9 +35,17 @@ export function Conversation({ thread, conversation, isReadOnly, isJudged, onRep
   const t = useWords();
   const { items, run } = conversation;
   const user = useMe().data?.user;
-  const answers = useMemo(() => (isJudged ? findAnswers(conversation) : null), [isJudged, conversation]);
+  const answers = useMemo(() => findAnswers(conversation), [conversation]);
+  const times = useMemo(() => timesOf(conversation), [conversation]);
   const { shown, hasEarlier, showEarlier } = useLatest(items);
   const { box, onScroll, isAtEnd, jump } = useStickToEnd(items, shown.length);
+  /** Asks the question of a failed run again. */
+  function retryOf(all: readonly Item[], failed: string): (() => void) | undefined {
+    const asked = all.findLast((item) => item.kind === "message" && item.role === "user" && item.run === failed);
+    if (!asked || !onReplace) return undefined;
+    return () => void onReplace(asked.id).catch(() => {}); // the composer shows the error
+  }
+
   return (
     <div className="scroller" ref={box} onScroll={onScroll}>
       <div className="conversation" role="log" aria-label={t("chat.conversation")} aria-busy={run?.state === "running"}>
@@ -47,11 +56,24 @@ export function Conversation({ thread, conversation, isReadOnly, isJudged, onRep
         )}
         {shown.map((item) => (
           <Fragment key={`${item.kind} ${item.id}`}>
-            <ItemView item={item} thread={thread} latestRun={run?.id} isReadOnly={isReadOnly} onReplace={onReplace} />
-            {user && answers?.has(item) && (
-              <Suspense fallback={null}>
-                <VoteButtons thread={thread} run={item.run} owner={user} />
-              </Suspense>
+            <ItemView
+              item={item}
+              thread={thread}
+              latestRun={run?.id}
+              at={times.get(item.run) ?? null}
+              isReadOnly={isReadOnly}
+              onReplace={onReplace}
+              onRetry={item.kind === "failure" && item.run === run?.id ? retryOf(items, item.run) : undefined}
+            />
+            {item.kind === "message" && answers.has(item) && (
+              <div className="answer-actions">
+                <CopyIcon text={item.text} name={t("copy.answer")} />
+                {user && isJudged && (
+                  <Suspense fallback={null}>
+                    <VoteButtons thread={thread} run={item.run} owner={user} />
+                  </Suspense>
+                )}
+              </div>
             )}
           </Fragment>
         ))}
@@ -63,6 +85,12 @@ export function Conversation({ thread, conversation, isReadOnly, isJudged, onRep
       )}
     </div>
   );
+}
+
+/** When each run began, in milliseconds of the clock, where that is known. */
+function timesOf({ timeline }: ConversationData): Map<string, number> {
+  const { origin, runs } = timeline;
+  return new Map(origin === null ? [] : runs.map((run) => [run.id, origin + run.from]));
 }
 
 /** The last text of each run that has ended: there an answer is judged. */
@@ -78,14 +106,17 @@ function findAnswers({ items, run }: ConversationData): Set<Item> {
 interface ItemProps extends Omit<Props, "conversation" | "isJudged"> {
   item: Item;
   latestRun: string | undefined;
+  /** When its run began. */
+  at: number | null;
+  onRetry: (() => void) | undefined;
 }
 
-function ItemView({ item, thread, latestRun, isReadOnly, onReplace }: ItemProps) {
+function ItemView({ item, thread, latestRun, at, isReadOnly, onReplace, onRetry }: ItemProps) {
   const pending = useApprovals().data;
   switch (item.kind) {
     case "message":
-      if (item.role === "user" && onReplace) return <UserMessage item={item} onReplace={onReplace} />;
-      return <MessageBubble item={item} />;
+      if (item.role === "user" && onReplace) return <UserMessage item={item} at={at} onReplace={onReplace} />;
+      return <MessageBubble item={item} at={item.role === "user" ? at : null} />;
     case "reasoning":
       return <Reasoning item={item} />;
     case "call":
@@ -93,7 +124,7 @@ function ItemView({ item, thread, latestRun, isReadOnly, onReplace }: ItemProps)
     case "artifact":
       return <Artifact item={item} />;
     case "failure":
-      return <Failure item={item} />;
+      return <Failure item={item} onRetry={onRetry} />;
     case "question": {
       // The run that asked is the latest one until the question is answered, also before the list is fetched again.
       const isOpen =

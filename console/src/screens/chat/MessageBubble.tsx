@@ -1,10 +1,18 @@
 import { memo } from "react";
+import { useFormat } from "../../format";
 import type { Attachment, TextItem } from "../../log/fold";
 import { Icon } from "../../parts/Icon";
 import { Markdown } from "../../parts/Markdown";
+import { useNow } from "../../useNow";
 import { useWords } from "../../words";
 
-export const MessageBubble = memo(function MessageBubble({ item }: { item: TextItem }) {
+interface Props {
+  item: TextItem;
+  /** When it was sent, in milliseconds of the clock. */
+  at?: number | null;
+}
+
+export const MessageBubble = memo(function MessageBubble({ item, at = null }: Props) {
   const t = useWords();
   const isUser = item.role === "user";
   if (!isUser && item.text === "") return null; // a response that only calls tools
@@ -17,7 +25,14 @@ export const MessageBubble = memo(function MessageBubble({ item }: { item: TextI
         data-state={item.state}
         aria-label={t(isUser ? "chat.you" : "chat.assistant")}
       >
-        {isUser ? <p className="plain">{item.text}</p> : <Markdown text={item.text} />}
+        {isUser ? (
+          <p className="plain" dir="auto">
+            {item.text}
+          </p>
+        ) : (
+          <Markdown text={item.text} />
+        )}
+        {at !== null && <MessageTime at={at} />}
         {item.attachments.map((attachment, index) => (
           <AttachmentView key={index} attachment={attachment} />
         ))}
@@ -26,6 +41,16 @@ export const MessageBubble = memo(function MessageBubble({ item }: { item: TextI
     </>
   );
 });
+
+function MessageTime({ at }: { at: number }) {
+  const format = useFormat();
+  const iso = new Date(at).toISOString();
+  return (
+    <time className="message-time" dateTime={iso} title={format.full(iso)}>
+      {format.when(iso, useNow())}
+    </time>
+  );
+}
 
 /** SVG may hold scripts and links, so it is shown as a file. */
 function AttachmentView({ attachment: { name, mediaType, data } }: { attachment: Attachment }) {

@@ -6,18 +6,20 @@ import { MessageBubble } from "./MessageBubble";
 
 interface Props {
   item: TextItem;
+  /** When its run began. */
+  at: number | null;
   /** Asks the message anew, perhaps with another text, in place of all that follows it. */
   onReplace: (message: string, text?: string) => Promise<unknown>;
 }
 
 /** A message of the user that can be edited and asked again. */
-export function UserMessage({ item, onReplace }: Props) {
+export function UserMessage({ item, at, onReplace }: Props) {
   const t = useWords();
   const [text, setText] = useState<string | null>(null);
   if (text === null) {
     return (
       <>
-        <MessageBubble item={item} />
+        <MessageBubble item={item} at={at} />
         <div className="message-actions">
           <button
             type="button"
@@ -60,6 +62,7 @@ export function UserMessage({ item, onReplace }: Props) {
   return (
     <div className="message-edit">
       <textarea
+        dir="auto"
         className="field"
         aria-label={t("chat.edit")}
         aria-describedby={`edit-${item.id}`}

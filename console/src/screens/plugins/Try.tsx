@@ -15,9 +15,10 @@ interface Props {
 /** Runs a flow of the draft without sending anything, and shows what each step would send. */
 export function Try({ plugin, files, flows, current }: Props) {
   const t = useWorkbenchWords();
-  const [chosen, setChosen] = useState<string | null>(null);
+  const [choice, setChoice] = useState<{ of: string | null; flow: string } | null>(null);
+  const chosen = choice?.of === current ? choice.flow : null; // another file is open now
   const [question, setQuestion] = useState("");
-  const [run, setRun] = useState<DryRunState | null>(null);
+  const [run, setRun] = useState<{ flow: string; state: DryRunState } | null>(null);
   const [control, setControl] = useState<AbortController | null>(null);
   const mounted = useRef<AbortController | null>(null);
   useEffect(() => () => mounted.current?.abort(), []);
@@ -29,12 +30,14 @@ export function Try({ plugin, files, flows, current }: Props) {
     const aborting = new AbortController();
     mounted.current = aborting;
     setControl(aborting);
-    setRun(NO_STEPS);
+    const change = (next: (state: DryRunState) => DryRunState) =>
+      setRun((known) => ({ flow, state: next(known?.flow === flow ? known.state : NO_STEPS) }));
+    change(() => NO_STEPS);
     try {
       const wanted = { plugin, files, flow, question: question.trim() };
-      await tryFlow(wanted, (one) => setRun((state) => foldDryRun(state ?? NO_STEPS, one)), aborting.signal);
+      await tryFlow(wanted, (one) => change((state) => foldDryRun(state, one)), aborting.signal);
     } catch (error) {
-      if (!aborting.signal.aborted) setRun((state) => ({ ...(state ?? NO_STEPS), failure: (error as Error).message }));
+      if (!aborting.signal.aborted) change((state) => ({ ...state, failure: (error as Error).message }));
     } finally {
       setControl(null);
     }
@@ -49,7 +52,7 @@ export function Try({ plugin, files, flows, current }: Props) {
             className="field"
             aria-label={t("try.flow")}
             value={flow}
-            onChange={(event) => setChosen(event.target.value)}
+            onChange={(event) => setChoice({ of: current, flow: event.target.value })}
           >
             {flows.map((name) => (
               <option key={name}>{name}</option>
@@ -73,7 +76,7 @@ export function Try({ plugin, files, flows, current }: Props) {
           </button>
         )}
       </form>
-      {run === null ? <p className="muted">{t("try.hint")}</p> : <Outcome run={run} />}
+      {run?.flow === flow ? <Outcome run={run.state} /> : <p className="muted">{t("try.hint")}</p>}
     </>
   );
 }

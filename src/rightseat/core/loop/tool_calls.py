@@ -15,11 +15,11 @@ import msgspec
 from pydantic import JsonValue
 
 from rightseat.concurrency import aclosing, is_cancelled, run_to_completion
-from rightseat.core.approvals import APPROVAL, is_approved
+from rightseat.core.approvals import APPROVAL, fill_message, is_approved, read_reason
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RightseatError, StaleWriter
-from rightseat.core.events import Event, Interrupt, RunFinished, ToolCallReturned
+from rightseat.core.events import ApprovalText, Event, Interrupt, RunFinished, ToolCallReturned
 from rightseat.core.ids import new_id
 from rightseat.core.loop.nested_questions import enclosing_call
 from rightseat.core.messages import Call, Message
@@ -99,7 +99,9 @@ def resume_calls(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncIter
         elif is_approved(answer) or (answer.reason == OUTCOME_UNKNOWN and answer.status == "resolved"):
             agreed.append(PlainCall(call, tools.get(call.name), answer.payload))
         else:
-            returned.append(ToolCallReturned(call.id, call.name, REFUSED, "refused"))
+            reason = read_reason(answer)
+            text = f"{REFUSED} The user's reason: {reason}" if reason else REFUSED
+            returned.append(ToolCallReturned(call.id, call.name, text, "refused"))
     return execute(agreed, list(streams.values()), ask, steps, returned=returned)
 
 
@@ -239,8 +241,17 @@ def approval_interrupts(waiting: Sequence[Call], tools: Mapping[str, Tool]) -> I
     for call in waiting:
         tool = tools.get(call.name)
         if tool is not None and isinstance(approval := tool.approval, Approval):
+            values = read_arguments(call.arguments) or {}
+            texts = approval.translations.items()
             yield Interrupt(
-                new_id("interrupt"), APPROVAL, approval.message, call.id, approval.schema, approval.expires_at()
+                new_id("interrupt"),
+                APPROVAL,
+                fill_message(approval.message, values),
+                call.id,
+                approval.schema,
+                approval.expires_at(),
+                title=approval.title,
+                translations={tag: ApprovalText(fill_message(text.message, values), text.title) for tag, text in texts},
             )
 
 

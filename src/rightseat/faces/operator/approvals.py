@@ -1,5 +1,6 @@
 """Questions of runs to a person, and the answers."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -7,6 +8,7 @@ from starlette.responses import Response
 
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.errors import BadRequest, RightseatError, ThreadBusy
+from rightseat.core.events import ApprovalText
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.queued_start import start_connected
@@ -33,7 +35,8 @@ class ApprovalCall(msgspec.Struct, frozen=True):
 
 
 class ApprovalLine(msgspec.Struct, frozen=True):
-    """A question that waits for a person. `schema` is the JSON Schema of its answer, `about` what it is about.
+    """A question that waits for a person. `title` is a heading, `translations` has both texts in other languages.
+    `schema` is the JSON Schema of its answer, `about` what it is about.
 
     `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and
     accepts no second answer.
@@ -45,7 +48,9 @@ class ApprovalLine(msgspec.Struct, frozen=True):
     agent: str
     owner: str
     reason: str
+    title: str
     message: str
+    translations: Mapping[str, ApprovalText]
     schema: JsonValue
     expires_at: str | None
     call: ApprovalCall | None
@@ -116,6 +121,8 @@ def describe_approval(question: Question, *, has_words: bool = True) -> Approval
         owner=question.user,
         reason=interrupt.reason if has_words else "",
         message=interrupt.message if has_words else "",
+        title=interrupt.title if has_words else "",
+        translations=interrupt.translations if has_words else {},
         schema=interrupt.schema if has_words else None,
         expires_at=interrupt.expires_at,
         call=call,

@@ -1,1 +1,0 @@
-import{c as e,f as t,lt as n}from"./index-BVvYw3BX.js";var r=n();function i(){let n=t();return(0,r.jsxs)(`span`,{className:`asks`,children:[(0,r.jsx)(e,{name:`shield`}),n(`flow.asks`)]})}export{i as t};

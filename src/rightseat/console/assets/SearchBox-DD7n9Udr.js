@@ -1,1 +1,0 @@
-import{c as e,lt as t}from"./index-BVvYw3BX.js";var n=t();function r({name:t,placeholder:r=t,value:i,onChange:a,ref:o}){return(0,n.jsxs)(`label`,{className:`search`,children:[(0,n.jsx)(e,{name:`search`}),(0,n.jsx)(`input`,{ref:o,type:`search`,className:`field`,"aria-label":t,placeholder:r,value:i,onChange:e=>a(e.target.value)})]})}export{r as t};

@@ -1,1 +1,0 @@
-import{Z as e,u as t}from"./index-BVvYw3BX.js";function n(n){return function(){let r=n[e().language];return(e,n)=>t(r[e],n)}}export{n as t};
