@@ -17,7 +17,7 @@ from rightseat.app.authentication import build_authenticator, build_identity_pro
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_limit_observer, build_observers, combine_observers, observe_server
 from rightseat.app.opening import Opening
-from rightseat.app.operations import build_operations, build_sources
+from rightseat.app.operations import build_operations, build_recorder, build_sources
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
@@ -161,6 +161,7 @@ def assemble(
     readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models, store.lease))
     databases = [part for part in (log, threads, engine) if isinstance(part, ReportsDatabase)]
     server_observers = observe_server(config, readiness, databases, store.lease)
+    recorder = build_recorder(config, store)
     runtime = Runtime(
         agents,
         log=log,
@@ -172,7 +173,11 @@ def assemble(
         artifacts=registry.artifacts,
         admission=LimitedAdmission(config.server.max_concurrent_runs_per_user, metering),
         observers=RunObservers(
-            combine_observers(observers), sources.activity, sources.transient_runs, server_observers.count_takeover
+            combine_observers(observers),
+            sources.activity,
+            sources.transient_runs,
+            server_observers.count_takeover,
+            recorder.record if recorder and config.evals.record == "all" else None,
         ),
     )
     workbenches = [one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)]
@@ -216,7 +221,7 @@ def assemble(
         metering=metering,
         operations=operations,
         own_threads=OwnThreads(store.records) if store.records is not None else None,
-        feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs),
+        feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs, recorder),
         prices=prices,
         fingerprint=fingerprint_of(config),
     )

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rightseat.config import Config
+from rightseat.core.errors import ConfigError
 from rightseat.core.runtime import Runtime
 from rightseat.limits.prices import Prices
 from rightseat.operations.activity import Activity
 from rightseat.operations.audit import AuditTrail
+from rightseat.operations.run_recorder import RunRecorder
 from rightseat.operations.service import Operations
 from rightseat.operations.store import Store
 from rightseat.operations.transient_runs import TransientRuns
@@ -34,6 +36,17 @@ def build_sources(config: Config, store: Store) -> OperationSources:
         RecentMetrics() if has_operators else None,
         TransientRuns() if has_operators else None,
     )
+
+
+def build_recorder(config: Config, store: Store) -> RunRecorder | None:
+    """What records transient runs, and keeps their recordings. Raises `ConfigError` if there is no place for them."""
+    if store.recordings is not None:
+        return RunRecorder(store.recordings, config.evals.record_days)
+    if config.evals.record == "all":
+        raise ConfigError(
+            "This store of threads has no recordings: `evals: {record: all}` needs `threads: {type: sql}`."
+        )
+    return None
 
 
 def build_operations(

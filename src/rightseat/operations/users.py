@@ -14,17 +14,20 @@ from rightseat.limits.store import LimitStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.feedback import FeedbackStore
+from rightseat.operations.recordings import Recordings
 from rightseat.operations.records import Records
 
 
 class ApprovalRecord(msgspec.Struct, frozen=True):
-    """A question to a person, with the call that waited for the answer. Times are ISO 8601, in UTC."""
+    """A question to a person, with the call that waited for the answer, and what the answer was. Times are ISO 8601, in
+    UTC."""
 
     run_id: str
     interrupt: Interrupt
     call: Call | None
     created_at: str
     answered_at: str | None
+    payload: JsonValue = None
 
 
 class ThreadRecord(msgspec.Struct, frozen=True):
@@ -60,6 +63,9 @@ class UserStore(Protocol):
 
     @property
     def feedback(self) -> FeedbackStore: ...
+
+    @property
+    def recordings(self) -> Recordings: ...
 
     async def thread_ids(self, user: str) -> Sequence[str]: ...
 
