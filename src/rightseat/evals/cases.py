@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from rightseat.core.types import JsonValue
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}$")]
+DATASET_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}$"
+CaseName = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]{1,200}$")]
+"""On one line. Reports show it, so it has no control characters."""
 ScorerSpec = Mapping[str, JsonValue]
 """One key, the name of the scorer, and its options: `{contains: "120"}`."""
 
@@ -20,7 +22,14 @@ class Stub(_Model):
     stub: str
 
 
-MissingPolicy = Literal["fail", "stub", "live"] | Stub
+def _kind(value: object) -> str:
+    """The branch of a union of text, a list and one model, by which an error concerns one branch only."""
+    return "list" if isinstance(value, list | tuple) else "model" if isinstance(value, dict | BaseModel) else "text"
+
+
+MissingPolicy = Annotated[
+    Annotated[Literal["fail", "stub", "live"], Tag("text")] | Annotated[Stub, Tag("model")], Discriminator(_kind)
+]
 """What a call without a recording gets. A call whose effect is not `read` never runs, whatever the policy."""
 
 
@@ -31,12 +40,25 @@ class Turn(_Model):
     files: tuple[str, ...] = ()
 
 
+Entry = Annotated[Annotated[str, Tag("text")] | Annotated[Turn, Tag("model")], Discriminator(_kind)]
+Asked = Annotated[
+    Annotated[str, Tag("text")]
+    | Annotated[Turn, Tag("model")]
+    | Annotated[tuple[Entry, ...], Field(min_length=1), Tag("list")],
+    Discriminator(_kind),
+]
+
+
 class RecordedCall(_Model):
-    """A call of a tool of the server or of the client's page, with its result or its error."""
+    """A call of a tool of the server or of the client's page, with its result or its error.
+
+    A large result is in the file `result_file`, beside the dataset. Reading the dataset sets `result` to its content.
+    """
 
     tool: str
     arguments: Mapping[str, JsonValue] = {}
     result: JsonValue = None
+    result_file: str | None = None
     error: str | None = None
     approval: Literal["approved", "denied"] | Mapping[str, JsonValue] | None = None
 
@@ -49,7 +71,20 @@ class RecordedRequest(_Model):
     request: Mapping[str, JsonValue]
     status: int | None = None
     result: JsonValue = None
+    result_file: str | None = None
     error: str | None = None
+
+
+def _recording(value: object) -> str:
+    """The class whose name the schema's branch has."""
+    is_request = isinstance(value, RecordedRequest) or (isinstance(value, dict) and "flow" in value)
+    return RecordedRequest.__name__ if is_request else RecordedCall.__name__
+
+
+Recording = Annotated[
+    Annotated[RecordedCall, Tag("RecordedCall")] | Annotated[RecordedRequest, Tag("RecordedRequest")],
+    Discriminator(_recording),
+]
 
 
 class Source(_Model):
@@ -64,17 +99,17 @@ class Source(_Model):
 
 
 class Case(_Model):
-    name: Name
+    name: CaseName
     source: Source | None = None
     agent: str | None = None
-    ask: str | Turn | tuple[str | Turn, ...]
+    ask: Asked
     history: tuple[Mapping[Literal["user", "assistant", "system"], str], ...] = ()
     tools: tuple[Mapping[str, JsonValue], ...] = ()
     """Those of the client: name, description, parameters."""
     context: tuple[Mapping[str, str], ...] = ()
     parameters: Mapping[str, JsonValue] = {}
     state: JsonValue = None
-    recorded: tuple[RecordedCall | RecordedRequest, ...] = ()
+    recorded: tuple[Recording, ...] = ()
     missing: MissingPolicy | None = None
     expected: str | None = None
     tags: tuple[str, ...] = ()
