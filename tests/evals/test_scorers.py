@@ -164,7 +164,18 @@ class Judge:
         yield TextChunk(self.answers.pop(0))
 
 
-async def judge(judge: Judge, text: str = "Good day.", verdicts: dict[str, Score] | None = None) -> Score:
+class Kept:
+    def __init__(self) -> None:
+        self.verdicts: dict[str, str] = {}
+
+    def find_verdict(self, key: str) -> str | None:
+        return self.verdicts.get(key)
+
+    def add_verdict(self, key: str, verdict: str) -> None:
+        self.verdicts[key] = verdict
+
+
+async def judge(judge: Judge, text: str = "Good day.", verdicts: "Kept | None" = None) -> Score:
     case = Case(name="c", ask="Hello")
     scorer: dict[str, JsonValue] = {"judge": {"rubric": "It is polite.", "model": "small"}}
     made = Attempt(case="c", number=1, text=text)
@@ -201,15 +212,15 @@ async def test_what_cannot_be_read_is_asked_for_once_more() -> None:
 
 @pytest.mark.parametrize("answers", [('{"verdict": "maybe"}', '{"verdict"'), ("{}", "[]"), ("x",), ()])
 async def test_a_judge_that_fails_is_an_error(answers: tuple[str, ...]) -> None:
-    verdicts: dict[str, Score] = {}
+    verdicts = Kept()
     scored = await judge(Judge(*answers), verdicts=verdicts)
     assert scored.passed is None
     assert "'small'" in scored.reason
-    assert not verdicts
+    assert not verdicts.verdicts
 
 
 async def test_a_verdict_is_kept_by_rubric_model_and_text() -> None:
-    verdicts: dict[str, Score] = {}
+    verdicts = Kept()
     model = Judge(PASS, FAIL)
     assert await judge(model, verdicts=verdicts) == await judge(model, verdicts=verdicts)
     assert (await judge(model, "Hey!", verdicts)).passed is False

@@ -1,7 +1,7 @@
 """The scorers: one function each, from an attempt to whether it passed and, if not, why."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from rightseat.evals import scorer_options as options
 from rightseat.evals.attempts import Attempt, AttemptCall, Score, Scorer
 from rightseat.evals.cases import Case, Dataset, ScorerSpec
 from rightseat.evals.dataset_errors import DatasetError
-from rightseat.evals.judge import judge_text
+from rightseat.evals.judge import Verdicts, judge_text
 from rightseat.evals.scorer_options import SCORERS, ScorerOptions
 from rightseat.json_schema import MAX_FAULTS, SchemaValidator
 from rightseat.text import one_line, truncate
@@ -38,7 +38,7 @@ async def score_attempt(
     case: Case,
     scorers: Iterable[ScorerSpec],
     get_model: GetModel,
-    verdicts: MutableMapping[str, Score] | None = None,
+    verdicts: Verdicts | None = None,
 ) -> list[Score]:
     """One score for each scorer, in order: those of the dataset first. Nothing for an attempt that has no answer.
 
@@ -56,13 +56,13 @@ async def _score(
     attempt: Attempt,
     case: Case,
     get_model: GetModel,
-    verdicts: MutableMapping[str, Score] | None,
+    verdicts: Verdicts | None,
 ) -> Score:
     if name not in SCORERS:
         return await _score_by_own(name, value, attempt, case)
     checked = SCORERS[name].model_validate(value)
     if isinstance(checked, options.Judge):
-        return await judge_text(attempt.text, checked, get_model, {} if verdicts is None else verdicts)
+        return await judge_text(attempt.text, checked, get_model, verdicts)
     try:
         reason = (
             CHECKS[type(checked)](attempt, case, checked) if name not in FIGURES else _figure(name, attempt, checked)
