@@ -149,7 +149,7 @@ def test_json_has_the_whole_result() -> None:
     (case,) = data["cases"]
     assert (case["outcome"], round(case["pass_rate"], 3), case["flaky"]) == ("failed", 0.667, True)
     assert data["totals"]["cost"] == 1.5
-    assert msgspec.to_builtins(msgspec.convert(data, EvalResult)) == msgspec.to_builtins(made)
+    assert msgspec.json.encode(msgspec.convert(data, EvalResult)) == msgspec.json.encode(made)
 
 
 @pytest.mark.parametrize(
