@@ -11,8 +11,9 @@ from rightseat.core.model import Chunk, Prompt, TextChunk
 from rightseat.core.types import JsonValue
 from rightseat.evals.attempts import Attempt, AttemptCall, Score
 from rightseat.evals.cases import Case, Dataset
+from rightseat.evals.dataset import DatasetFile
 from rightseat.evals.dataset_errors import DatasetError
-from rightseat.evals.scorers import check_own_scorers, score_attempt
+from rightseat.evals.scorers import check_scorers, score_attempt
 
 CALLS = (
     AttemptCall("get_order", {"id": 7}, "recorded"),
@@ -164,7 +165,18 @@ class Judge:
         yield TextChunk(self.answers.pop(0))
 
 
-async def judge(judge: Judge, text: str = "Good day.", verdicts: dict[str, Score] | None = None) -> Score:
+class Kept:
+    def __init__(self) -> None:
+        self.verdicts: dict[str, str] = {}
+
+    def find_verdict(self, key: str) -> str | None:
+        return self.verdicts.get(key)
+
+    def add_verdict(self, key: str, verdict: str) -> None:
+        self.verdicts[key] = verdict
+
+
+async def judge(judge: Judge, text: str = "Good day.", verdicts: "Kept | None" = None) -> Score:
     case = Case(name="c", ask="Hello")
     scorer: dict[str, JsonValue] = {"judge": {"rubric": "It is polite.", "model": "small"}}
     made = Attempt(case="c", number=1, text=text)
@@ -201,15 +213,15 @@ async def test_what_cannot_be_read_is_asked_for_once_more() -> None:
 
 @pytest.mark.parametrize("answers", [('{"verdict": "maybe"}', '{"verdict"'), ("{}", "[]"), ("x",), ()])
 async def test_a_judge_that_fails_is_an_error(answers: tuple[str, ...]) -> None:
-    verdicts: dict[str, Score] = {}
+    verdicts = Kept()
     scored = await judge(Judge(*answers), verdicts=verdicts)
     assert scored.passed is None
     assert "'small'" in scored.reason
-    assert not verdicts
+    assert not verdicts.verdicts
 
 
 async def test_a_verdict_is_kept_by_rubric_model_and_text() -> None:
-    verdicts: dict[str, Score] = {}
+    verdicts = Kept()
     model = Judge(PASS, FAIL)
     assert await judge(model, verdicts=verdicts) == await judge(model, verdicts=verdicts)
     assert (await judge(model, "Hey!", verdicts)).passed is False
@@ -251,7 +263,16 @@ async def test_a_scorer_of_ones_own_that_fails_is_an_error(name: str, reason: st
     assert reason in scored.reason
 
 
-def test_scorers_of_ones_own_are_imported_before_anything_runs(tmp_path: Path) -> None:
-    case = Case(name="c", ask="x", scorers=({"nothing.here:score": {}}, {f"{__name__}:polite": ""}))
-    with pytest.raises(DatasetError, match=r"d: the scorer 'nothing.here:score': .*there is no module 'nothing'"):
-        check_own_scorers({"d": Dataset(version=1, cases=(case,))})
+def test_judges_and_scorers_of_ones_own_are_found_before_anything_runs(tmp_path: Path) -> None:
+    own: tuple[dict[str, JsonValue], ...] = (
+        {"nothing.here:score": {}},
+        {f"{__name__}:polite": ""},
+        {"judge": {"rubric": "x", "model": "smal"}},
+    )
+    dataset = Dataset(version=1, cases=(Case(name="c", ask="x", scorers=own),))
+    with pytest.raises(DatasetError) as caught:
+        check_scorers([DatasetFile("d", Path("evals/d.yaml"), dataset, {})], ["small"])
+    missing, judge = caught.value.message.splitlines()
+    assert missing.startswith("evals/d.yaml: the scorer 'nothing.here:score': ")
+    assert "there is no module 'nothing'" in missing
+    assert judge.endswith("the judge 'smal' is not configured. Models: small. Did you mean 'small'?")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rightseat.evals.statistics import (
+    agreement_to_show_a_difference,
     bootstrap_interval,
-    cases_to_show_a_difference,
     sign_flip_p_value,
     wilson_interval,
 )
@@ -64,5 +64,12 @@ def test_the_interval_of_a_share() -> None:
     assert wilson_interval(0, 0) == (0.0, 1.0)
 
 
-def test_six_cases_have_to_agree() -> None:
-    assert cases_to_show_a_difference() == 6
+@pytest.mark.parametrize(
+    ("differing", "needed"), [(0, (6, 6)), (5, (6, 6)), (9, (8, 9)), (25, (18, 25)), (3000, (1555, 3000))]
+)
+def test_how_many_cases_have_to_agree(differing: int, needed: tuple[int, int]) -> None:
+    assert agreement_to_show_a_difference(differing) == needed
+    agreeing, count = needed
+    assert sign_flip_p_value(pairs(count - agreeing, agreeing)) < 0.05
+    if count < 1000:
+        assert sign_flip_p_value(pairs(count - agreeing + 1, agreeing - 1)) >= 0.05

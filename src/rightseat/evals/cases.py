@@ -113,6 +113,8 @@ class Case(_Model):
     missing: MissingPolicy | None = None
     expected: str | None = None
     tags: tuple[str, ...] = ()
+    metadata: Mapping[str, JsonValue] = {}
+    """Of other programs."""
     scorers: tuple[ScorerSpec, ...] = ()
 
     @property

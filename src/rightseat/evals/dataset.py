@@ -16,6 +16,7 @@ from rightseat.config.document import Place, Problem, UnreadableDocument, YamlLi
 from rightseat.core.types import JsonValue
 from rightseat.evals.cases import DATASET_NAME, Case, Dataset, RecordedCall, RecordedRequest, Turn
 from rightseat.evals.dataset_errors import DatasetError, find_problems
+from rightseat.evals.dataset_schema import write_schema
 from rightseat.file_locks import FileLock
 from rightseat.parts import hint
 
@@ -114,6 +115,20 @@ def _append_case(folder: Path, path: Path, name: str, case: Case, files: Mapping
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(data)
     replace_file(path, text)
+    if before.startswith(SCHEMA_LINE):
+        write_schema(folder.parent)
+
+
+def create_dataset(folder: Path, name: str, value: dict[str, Any]) -> Path:
+    """Write a new dataset. Raises `DatasetError` if the value is none."""
+    path = find_path(folder, name)
+    text = SCHEMA_LINE + format_yaml(value)
+    problems = find_problems(documents.load(text, None, LIMITS), lambda file: _explain_file(folder, file))
+    if problems:
+        raise DatasetError(*(f"{path} was not written: {problem.text}" for problem in sorted(problems)))
+    replace_file(path, text)
+    write_schema(folder.parent)
+    return path
 
 
 def replace_file(path: Path, text: str) -> None:

@@ -4,9 +4,9 @@ The rubric is the model's instruction, and the answer a user message, so that an
 data. The verdict is held by a JSON Schema. One that cannot be read is asked for once more, and then is an error.
 """
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -39,14 +39,21 @@ class Verdict(msgspec.Struct, frozen=True):
     verdict: Literal["pass", "fail"]
 
 
-async def judge_text(
-    text: str, options: Judge, get_model: Callable[[str], Model], verdicts: MutableMapping[str, Score]
-) -> Score:
-    """`verdicts` has the scores by rubric, model and text; errors are not kept."""
+class Verdicts(Protocol):
+    """Keeps what judges said. `key` is a hash of the rubric, the judge and the text."""
+
+    def find_verdict(self, key: str) -> str | None: ...
+
+    def add_verdict(self, key: str, verdict: str) -> None: ...
+
+
+async def judge_text(text: str, options: Judge, get_model: Callable[[str], Model], verdicts: Verdicts | None) -> Score:
+    """A verdict that cannot be read is not kept."""
     parts = (options.rubric, options.model, text)
     key = blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
-    if key in verdicts:
-        return verdicts[key]
+    kept = verdicts.find_verdict(key) if verdicts is not None else None
+    if kept is not None:
+        return _make_score(msgspec.json.decode(kept, type=Verdict))
     model = get_model(options.model)
     answer = ""
     for temperature in (0.0, None):
@@ -58,12 +65,15 @@ async def judge_text(
             verdict = msgspec.json.decode(answer, type=Verdict)
         except JSON_ERRORS:
             continue
-        reason = truncate(one_line(verdict.reason), MAX_REASON_CHARS)
-        score = Score("judge", verdict.verdict == "pass", reason)
-        verdicts[key] = score
-        return score
+        if verdicts is not None:
+            verdicts.add_verdict(key, answer)
+        return _make_score(verdict)
     got = truncate(one_line(answer), MAX_REASON_CHARS)
     return Score("judge", None, f"the judge {options.model!r} returned no verdict, twice: {got!r}")
+
+
+def _make_score(verdict: Verdict) -> Score:
+    return Score("judge", verdict.verdict == "pass", truncate(one_line(verdict.reason), MAX_REASON_CHARS))
 
 
 async def _ask(model: Model, rubric: str, text: str, temperature: float | None) -> str:

@@ -86,7 +86,7 @@ class EvalResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def fingerprint_case(dataset: Dataset, case: Case) -> str:
     """Of all that decides about the outcome, also the scorers and what the dataset says for all its cases."""
-    content = case.model_dump(mode="json", exclude={"name", "source", "tags"})
+    content = case.model_dump(mode="json", exclude={"name", "source", "tags", "metadata"})
     content |= {"agent": case.agent or dataset.agent, "missing": dump_missing(dataset, case)}
     content["scorers"] = [*dataset.scorers, *case.scorers]
     return blake2b(msgspec.json.encode(content, order="sorted"), digest_size=12).hexdigest()

@@ -1,7 +1,7 @@
 """The scorers: one function each, from an attempt to whether it passed and, if not, why."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,11 +12,13 @@ from rightseat.core.model import Model
 from rightseat.core.types import JSON_ERRORS, JsonValue, json_equal
 from rightseat.evals import scorer_options as options
 from rightseat.evals.attempts import Attempt, AttemptCall, Score, Scorer
-from rightseat.evals.cases import Case, Dataset, ScorerSpec
+from rightseat.evals.cases import Case, ScorerSpec
+from rightseat.evals.dataset import DatasetFile
 from rightseat.evals.dataset_errors import DatasetError
-from rightseat.evals.judge import judge_text
+from rightseat.evals.judge import Verdicts, judge_text
 from rightseat.evals.scorer_options import SCORERS, ScorerOptions
 from rightseat.json_schema import MAX_FAULTS, SchemaValidator
+from rightseat.parts import hint
 from rightseat.text import one_line, truncate
 
 MAX_SHOWN = 200  # characters of an answer in a reason
@@ -38,7 +40,7 @@ async def score_attempt(
     case: Case,
     scorers: Iterable[ScorerSpec],
     get_model: GetModel,
-    verdicts: MutableMapping[str, Score] | None = None,
+    verdicts: Verdicts | None = None,
 ) -> list[Score]:
     """One score for each scorer, in order: those of the dataset first. Nothing for an attempt that has no answer.
 
@@ -56,13 +58,13 @@ async def _score(
     attempt: Attempt,
     case: Case,
     get_model: GetModel,
-    verdicts: MutableMapping[str, Score] | None,
+    verdicts: Verdicts | None,
 ) -> Score:
     if name not in SCORERS:
         return await _score_by_own(name, value, attempt, case)
     checked = SCORERS[name].model_validate(value)
     if isinstance(checked, options.Judge):
-        return await judge_text(attempt.text, checked, get_model, {} if verdicts is None else verdicts)
+        return await judge_text(attempt.text, checked, get_model, verdicts)
     try:
         reason = (
             CHECKS[type(checked)](attempt, case, checked) if name not in FIGURES else _figure(name, attempt, checked)
@@ -91,16 +93,24 @@ def load_scorer(name: str) -> Scorer:
     return scorer
 
 
-def check_own_scorers(datasets: Mapping[str, Dataset]) -> None:
-    """Import the scorers of the project's own. Raises `DatasetError` with those that cannot be, by their dataset."""
+def check_scorers(files: Iterable[DatasetFile], models: Collection[str]) -> None:
+    """Import the scorers of the project and find the judges among the `models`. Raises `DatasetError`."""
     wrong = []
-    for dataset, content in datasets.items():
-        scorers = [*content.scorers, *(scorer for case in content.cases for scorer in case.scorers)]
+    for file in files:
+        dataset = file.dataset
+        scorers = [*dataset.scorers, *(scorer for case in dataset.cases for scorer in case.scorers)]
         for name in dict.fromkeys(name for scorer in scorers for name in scorer if name not in SCORERS):
             try:
                 load_scorer(name)
             except ConfigError as error:
-                wrong.append(f"{dataset}: the scorer {name!r}: {error.message}")
+                wrong.append(f"{file.path}: the scorer {name!r}: {error.message}")
+        judges = [options.Judge.model_validate(scorer["judge"]).model for scorer in scorers if "judge" in scorer]
+        for judge in dict.fromkeys(judges):
+            if judge not in models:
+                known = ", ".join(models) or "none"
+                wrong.append(
+                    f"{file.path}: the judge {judge!r} is not configured. Models: {known}.{hint(judge, models)}"
+                )
     if wrong:
         raise DatasetError(*wrong)
 

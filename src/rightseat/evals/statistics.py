@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 RESAMPLES = 10_000
-SIGNIFICANCE = 0.05
-MAX_EXACT_CASES = 2000
-"""Beyond, the sums of a sign-flip test are too many to count, and the normal distribution is exact enough."""
+SIGNIFICANCE = Fraction(1, 20)
+MAX_ADDITIONS = 2_000_000
+"""Of a sign-flip test, about a second. Beyond, the normal distribution takes the place of the counted sums."""
 
 
 def sign_flip_p_value(differences: Sequence[Fraction]) -> float:
@@ -17,18 +17,18 @@ def sign_flip_p_value(differences: Sequence[Fraction]) -> float:
     scale = math.lcm(*(difference.denominator for difference in differences))
     steps = [abs(int(difference * scale)) for difference in differences if difference]
     observed = abs(int(sum(differences, Fraction()) * scale))
-    if not steps:
-        return 1.0
-    if len(steps) > MAX_EXACT_CASES or sum(steps) * len(steps) > 10_000_000:
-        return math.erfc((observed - 0.5) / math.sqrt(2 * sum(step * step for step in steps)))
-    ways = [1]  # how many choices of signs have the sum `index`, when each flipped step adds itself
+    ways = {0: 1}  # by their sum
+    additions = 0
     for step in steps:
-        ways = [
-            (ways[total] if total < len(ways) else 0) + (ways[total - step] if total >= step else 0)
-            for total in range(len(ways) + step)
-        ]
-    whole = sum(steps)
-    extreme = sum(count for total, count in enumerate(ways) if abs(2 * total - whole) >= observed)
+        after: dict[int, int] = {}
+        for total, count in ways.items():
+            for flipped in (total + step, total - step):
+                after[flipped] = after.get(flipped, 0) + count
+        ways = after
+        additions += 2 * len(ways)
+        if additions > MAX_ADDITIONS:
+            return math.erfc(observed / math.sqrt(2 * sum(step * step for step in steps)))
+    extreme = sum(count for total, count in ways.items() if abs(total) >= observed)
     return float(Fraction(extreme, 2 ** len(steps)))
 
 
@@ -52,6 +52,12 @@ def wilson_interval(passed: int, count: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def cases_to_show_a_difference() -> int:
-    """How many cases have to differ, all in one direction, for a p below the level."""
-    return next(count for count in range(1, 100) if 2 / 2**count < SIGNIFICANCE)
+def agreement_to_show_a_difference(differing: int) -> tuple[int, int]:
+    """How many cases have to agree, of how many that differ, for a p below the level: at least 6 of 6."""
+    count = max(differing, 6)
+    tail = 0
+    for against in range(count):
+        tail += math.comb(count, against)
+        if 2 * tail >= SIGNIFICANCE * Fraction(2) ** count:
+            return count - against + 1, count
+    raise AssertionError("half of the cases are never too few")
