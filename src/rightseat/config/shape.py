@@ -243,6 +243,11 @@ class Config:
     evals: Evals = field(default_factory=Evals)
     path: Path | None = None
 
+    @property
+    def evals_folder(self) -> Path:
+        """The folder of the datasets."""
+        return self.evals.folder or (self.path.parent if self.path else Path()) / "evals"
+
 
 def default_models(environ: Mapping[str, str]) -> dict[str, Any]:
     """OpenAI's model if its key is set, else the built-in one, so that a first start always works."""

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from rightseat.core.artifacts import StoredArtifact
+from rightseat.core.ask import Principal
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
 from rightseat.core.threads import Thread
@@ -66,6 +67,8 @@ class UserStore(Protocol):
 
     @property
     def recordings(self) -> Recordings: ...
+
+    async def load(self, thread_id: str, principal: Principal) -> Thread | None: ...
 
     async def thread_ids(self, user: str) -> Sequence[str]: ...
 
