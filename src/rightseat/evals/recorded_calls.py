@@ -165,6 +165,8 @@ class RecordedTurn:
         arguments = read_arguments(item.text)
         if item.is_nested_run or item.error in NEVER_RUN or arguments is None:
             return None
+        if item.content is None and item.question is not None:
+            return RecordedCall(tool=item.name, arguments=arguments)  # nobody has answered: a replay waits, too
         if item.content is None:
             self.notes.append(f"The result of a call of {item.name!r} is not recorded.")
             return None
