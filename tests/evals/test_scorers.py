@@ -13,6 +13,7 @@ from rightseat.evals.attempts import Attempt, AttemptCall, Score
 from rightseat.evals.cases import Case, Dataset
 from rightseat.evals.dataset import DatasetFile
 from rightseat.evals.dataset_errors import DatasetError
+from rightseat.evals.judge import find_self_judges
 from rightseat.evals.scorers import check_scorers, score_attempt
 
 CALLS = (
@@ -276,3 +277,14 @@ def test_judges_and_scorers_of_ones_own_are_found_before_anything_runs(tmp_path:
     assert missing.startswith("evals/d.yaml: the scorer 'nothing.here:score': ")
     assert "there is no module 'nothing'" in missing
     assert judge.endswith("the judge 'smal' is not configured. Models: small. Did you mean 'small'?")
+
+
+def test_a_model_that_judges_itself_is_a_warning(tmp_path: Path) -> None:
+    case = "version: 1\ncases:\n  - name: c\n    ask: Hello\n    scorers: [{judge: {rubric: x, model: small}}]\n"
+    (tmp_path / "d.yaml").write_text(case, encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text("version: 2\n", encoding="utf-8")
+    broken, warning = find_self_judges(tmp_path, {"default": "small"})
+    assert warning == f"{tmp_path}/d.yaml: the model 'small' judges itself. Set `judge.model` to another model."
+    assert broken == f"{tmp_path}/bad.yaml has errors: `rightseat eval list bad` prints them."
+    assert len(list(find_self_judges(tmp_path, {"default": "large"}))) == 1
+    assert not list(find_self_judges(tmp_path / "none", {}))

@@ -25,6 +25,7 @@ from rightseat.config.webhook import WebhookOptions
 from rightseat.core.errors import ConfigError
 from rightseat.core.faces import ServedFace
 from rightseat.core.full_storage import is_storage_full
+from rightseat.core.guard import Guard
 from rightseat.core.hooks import Hooks
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.run.observers import RunObservers
@@ -149,10 +150,8 @@ def assemble(
     store = store_of(threads)
     registry = PartRegistry({}, toolboxes, store.artifacts or MemoryArtifacts(), store.pins, store.secret_uses)
     counter = CallCounter(doubles=doubles)
-    registry.models = build_models(config.models, registry, counter)
-    registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
-    agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
-    guards = [part.module.build(part.options, registry) for part in config.guards]
+    guards = build_agents(config, registry, counter)
+    agents = registry.agents
     hooks = hooks or load_hooks(config.hooks)
     sources = build_sources(config, store)
     observers = [*build_observers(config), *([sources.recent] if sources.recent else ())]
@@ -228,6 +227,17 @@ def assemble(
         prices=prices,
         fingerprint=fingerprint_of(config),
     )
+
+
+def build_agents(config: Config, registry: PartRegistry, counter: CallCounter) -> list[Guard]:
+    """Fill the registry with the models, the toolboxes and the agents, and return the guards.
+
+    Evaluations build agents with this function alone, without a server around them.
+    """
+    registry.models = build_models(config.models, registry, counter)
+    registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
+    registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
+    return [part.module.build(part.options, registry) for part in config.guards]
 
 
 def build_webhook(options: WebhookOptions) -> "BudgetWebhook":

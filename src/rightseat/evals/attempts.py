@@ -9,11 +9,14 @@ from rightseat.core.types import JsonValue
 from rightseat.evals.cases import Case
 
 Outcome = Literal["passed", "failed", "diverged", "error", "unscored"]
-Served = Literal["recorded", "stub", "live", "none"]
+Served = Literal["recorded", "stub", "live", "anew", "none"]
 
 
 class AttemptCall(msgspec.Struct, frozen=True):
-    """A call that the model made. `served` says where its result came from; `none` for a call that was not answered."""
+    """A call that the model made. `served` says where its result came from: `anew` from a sub-agent or a flow.
+
+    `none` is that of a call that was not answered, or refused before any tool received it.
+    """
 
     name: str
     arguments: Mapping[str, JsonValue]

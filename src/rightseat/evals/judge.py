@@ -4,8 +4,9 @@ The rubric is the model's instruction, and the answer a user message, so that an
 data. The verdict is held by a JSON Schema. One that cannot be read is asked for once more, and then is an error.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
+from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
@@ -17,6 +18,9 @@ from rightseat.core.messages import system, user
 from rightseat.core.model import Model, Prompt, TextChunk
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.evals.attempts import Score
+from rightseat.evals.cases import Dataset
+from rightseat.evals.dataset import list_datasets, read_dataset
+from rightseat.evals.dataset_errors import DatasetError
 from rightseat.evals.scorer_options import Judge
 from rightseat.text import one_line, truncate
 
@@ -83,3 +87,23 @@ async def _ask(model: Model, rubric: str, text: str, temperature: float | None) 
     prompt = Prompt((system(INSTRUCTIONS + rubric), user(text)), parameters=parameters)
     async with aclosing(model.stream(prompt)) as chunks:
         return "".join([chunk.text async for chunk in chunks if isinstance(chunk, TextChunk)])
+
+
+def find_self_judges(folder: Path, agent_models: Mapping[str, str]) -> Iterator[str]:
+    """A warning for each dataset in which a model judges itself. `agent_models` has the model of each agent."""
+    for name in list_datasets(folder):
+        try:
+            dataset = read_dataset(folder, name).dataset
+        except DatasetError:
+            yield f"{folder}/{name}.yaml has errors: `rightseat eval list {name}` prints them."
+            continue
+        for judge in dict.fromkeys(_list_self_judges(dataset, agent_models)):
+            yield f"{folder}/{name}.yaml: the model {judge!r} judges itself. Set `judge.model` to another model."
+
+
+def _list_self_judges(dataset: Dataset, agent_models: Mapping[str, str]) -> Iterator[str]:
+    for case in dataset.cases:
+        judged = agent_models.get(case.agent or dataset.agent or "default")
+        for scorer in (*dataset.scorers, *case.scorers):
+            if "judge" in scorer and Judge.model_validate(scorer["judge"]).model == judged:
+                yield judged
