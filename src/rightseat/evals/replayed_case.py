@@ -163,6 +163,8 @@ class ReplayedCase:
                 if call is not None and call.name not in self.replay.asking_tools:
                     self.replay.diverged = self.replay.explain_call(call.name, call.arguments)
                 return None
+            case "waiting":
+                return None
             case "denied":
                 self._calls.mark(interrupt.call_id)
                 return Answer(interrupt.id, "cancelled")
