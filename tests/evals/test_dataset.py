@@ -84,6 +84,7 @@ def test_a_later_version_is_refused(tmp_path: Path) -> None:
         ("version: 1\ncases:\n  - name: [one\n    ask: x\n", "d.yaml:4:", "this is not YAML"),
         ("a: &a [x]\nversion: 1\ncases: *a\n", "d.yaml:3:8: ", "aliases are not allowed"),
         ("version: 1\ncases: " + "[" * 20_000 + "]" * 20_000, "d.yaml:2:", "deeper than 40 levels"),
+        ("version: 1\ncases: [" + "a, " * 400_000 + "]", "d.yaml:2:", "more than 400,000 values"),
         ("version: 1\ncases: !!python/object/apply:os.getcwd []\n", "d.yaml:2:8: ", "is not supported"),
         ("- a\n", "d.yaml:1:1: ", "a dataset is a mapping"),
         ("", "d.yaml:1:1: ", "a dataset is a mapping"),

@@ -115,7 +115,7 @@ def load(text: str, environ: Mapping[str, str] | None, bounds: YamlLimits = Yaml
 
 def _check_events(text: str, bounds: YamlLimits) -> None:
     """Called before nodes are built: PyYAML builds them by recursion in C, which kills the process if too deep."""
-    depth = 0
+    depth = count = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
@@ -127,6 +127,11 @@ def _check_events(text: str, bounds: YamlLimits) -> None:
         elif isinstance(event, yaml.AliasEvent) and not bounds.aliases:
             message = f"aliases are not allowed here: write the value of *{event.anchor} out."
             raise UnreadableDocument(Problem(_place(event.start_mark), message, "aliases"))
+        if not bounds.aliases and not isinstance(event, yaml.CollectionEndEvent):
+            count += 1
+            if count > bounds.values:
+                message = f"there are more than {bounds.values:,} values from here on: divide the file."
+                raise UnreadableDocument(Problem(_place(event.start_mark), message, "depth"))
 
 
 def _explain(error: yaml.MarkedYAMLError, text: str) -> Problem:

@@ -23,7 +23,7 @@ from rightseat.parts import hint
 MAX_BYTES = 16 << 20
 MAX_INLINE_BYTES = 4096
 """A larger result is stored in a file beside the dataset."""
-LIMITS = YamlLimits(characters=MAX_BYTES, depth=40, values=1_000_000, aliases=False)
+LIMITS = YamlLimits(characters=MAX_BYTES, depth=40, values=400_000, aliases=False)
 SCHEMA_LINE = "# yaml-language-server: $schema=../.rightseat/evals.schema.json\n"
 
 

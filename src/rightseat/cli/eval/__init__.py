@@ -13,7 +13,10 @@ FOLDER = Path("evals")
 WRONG_FILES = 2
 """The exit code where files or options are wrong and nothing was run."""
 COMMAND_HELP = {
+    "pin": "Append the case of a run or a thread to a dataset.",
     "run": "Replay the cases of datasets and score the answers.",
+    "list": "List the datasets with their latest results, or the results.",
+    "compare": "Compare the results A and B.",
     "export": "Write DATASET in the format of another program.",
     "import": "Import FILE of pydantic-evals as a new dataset.",
     "schema": "Print the JSON Schema of datasets, for editors.",
