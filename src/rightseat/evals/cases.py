@@ -52,6 +52,7 @@ Asked = Annotated[
 class RecordedCall(_Model):
     """A call of a tool of the server or of the client's page, with its result or its error.
 
+    `waiting` is a call that nobody has answered: the replay ends there, too.
     A large result is in the file `result_file`, beside the dataset. Reading the dataset sets `result` to its content.
     """
 
@@ -60,7 +61,7 @@ class RecordedCall(_Model):
     result: JsonValue = None
     result_file: str | None = None
     error: str | None = None
-    approval: Literal["approved", "denied"] | Mapping[str, JsonValue] | None = None
+    approval: Literal["approved", "denied", "waiting"] | Mapping[str, JsonValue] | None = None
 
 
 class RecordedRequest(_Model):

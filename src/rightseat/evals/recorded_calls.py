@@ -10,7 +10,7 @@ from rightseat.core import events as e
 from rightseat.core.approvals import is_approved
 from rightseat.core.ask import Answer
 from rightseat.core.loop.tool_calls import read_arguments
-from rightseat.core.messages import Message, Result
+from rightseat.core.messages import Call, Message, Result
 from rightseat.core.types import JsonValue
 from rightseat.evals.cases import RecordedCall, RecordedRequest
 from rightseat.operations.recordings import Recording
@@ -143,6 +143,12 @@ class RecordedTurn:
                 if isinstance(part, Result) and (call := self._find(part.call_id)):
                     call.content, call.error = part.content, part.error
 
+    def read_calls(self, messages: Iterable[Message]) -> None:
+        """Calls that a client returned with their results, of runs that are not known."""
+        known = {(item.id, item.name) for item in self.items if isinstance(item, _Call)}
+        calls = (part for message in messages for part in message.parts if isinstance(part, Call))
+        self.items += (_Call(one.id, one.name, one.arguments) for one in calls if (one.id, one.name) not in known)
+
     def list_recorded(self) -> Iterator[RecordedCall | RecordedRequest]:
         for item in self.items:
             recorded = self._record_request(item) if isinstance(item, _Request) else self._record_call(item)
@@ -166,7 +172,7 @@ class RecordedTurn:
         if item.is_nested_run or item.error in NEVER_RUN or arguments is None:
             return None
         if item.content is None and item.question is not None:
-            return RecordedCall(tool=item.name, arguments=arguments)  # nobody has answered: a replay waits, too
+            return RecordedCall(tool=item.name, arguments=arguments, approval="waiting")
         if item.content is None:
             self.notes.append(f"The result of a call of {item.name!r} is not recorded.")
             return None
@@ -186,9 +192,16 @@ class RecordedTurn:
         return {"payload": answer.payload} if is_approved(answer) else "denied"
 
 
+def messages_after_question(run: Recording) -> Sequence[Message]:
+    last = max((place for place, message in enumerate(run.messages) if message.role == "user"), default=-1)
+    return run.messages[last + 1 :]
+
+
 def read_turn(runs: Sequence[Recording], later: Iterable[Message] = ()) -> RecordedTurn:
     turn = RecordedTurn()
     for run in runs:
+        if run.is_transient:
+            turn.read_calls(messages_after_question(run))
         turn.read_results(run.messages)
         turn.read_run(run)
     turn.read_results(later)

@@ -88,7 +88,8 @@ class Replay:
         return _take(self._requests[_request_key(flow, step, request)])
 
     def find_approval(self, name: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
-        """What the person answered: `approved`, `denied` or a payload; None if that was not recorded.
+        """What the person answered: `approved`, `denied` or a payload, or that nobody has: `waiting`. None if that was
+        not recorded.
 
         A call that is recorded without an approval ran, so it counts as approved.
         """

@@ -67,15 +67,17 @@ async def find_conversation(sources: Sources, id: str) -> Conversation:
     if record is not None:
         return find_turn(await _read_thread(sources, record.thread, record.user), id)
     if (transient := await sources.recordings.find(id)) is not None:
-        return _read_transient(transient)
+        others = await sources.recordings.list_thread(transient.thread, transient.owner)
+        return _read_transient(transient, others)
     thread = await sources.records.thread(id)
     if thread is None:
         raise RunUnknown(id)
     return join_turns(await _read_thread(sources, id, thread.user), id)
 
 
-def _read_transient(recording: Recording) -> Conversation:
-    """A transient ask has the whole conversation."""
+def _read_transient(recording: Recording, others: Sequence[Recording]) -> Conversation:
+    """A transient ask has the whole conversation. A run of the same question continues the turn, if its client keeps
+    the ids of messages; another client sends the calls and results that came before."""
     messages = recording.messages
     start = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
     while start and messages[start - 1].role == "user":
@@ -83,8 +85,14 @@ def _read_transient(recording: Recording) -> Conversation:
     end = start
     while end < len(messages) and messages[end].role == "user":
         end += 1
-    turn = TurnRuns(messages[start:end], (recording,))
-    return Conversation((turn,), messages[:start], messages[end:], recording.run)
+    asked = messages[start:end]
+    runs = tuple(one for one in others if asked and any(message.id == asked[-1].id for message in question_in(one)))
+    return Conversation((TurnRuns(asked, runs or (recording,)),), messages[:start], run=recording.run)
+
+
+def question_in(recording: Recording) -> tuple[Message, ...]:
+    """The last message of the user."""
+    return tuple(message for message in recording.messages if message.role == "user")[-1:]
 
 
 @dataclass(frozen=True, slots=True)
