@@ -13,6 +13,7 @@ from rightseat.faces.operator.access import AccessLine, CreatedKey
 from rightseat.faces.operator.approvals import ApprovalLine
 from rightseat.faces.operator.audit_trail import AuditPage
 from rightseat.faces.operator.connect import FaceLine
+from rightseat.faces.operator.evals import DatasetList
 from rightseat.faces.operator.failures import FailedRuns
 from rightseat.faces.operator.feedback import VoteCounts, VotePage
 from rightseat.faces.operator.flows import FlowLine
@@ -25,6 +26,7 @@ from rightseat.faces.operator.setup import ProposedFile, SetupChoices, WrittenFi
 from rightseat.faces.operator.snippet import Snippet
 from rightseat.faces.operator.threads import ThreadDetails, ThreadLine, ThreadPage
 from rightseat.faces.operator.usage_sums import LimitsLine, UsageLine
+from rightseat.operations.evals import PinnedLine
 from rightseat.operations.flows import FlowGraph
 from rightseat.operations.workbench import CaseOutcome, DraftReport, NewPlugin, PluginReport
 
@@ -44,6 +46,8 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "GET feedback": ("200", VotePage),
     "GET feedback/counts": ("200", VoteCounts),
     "POST feedback": ("200", FeedbackLine),
+    "POST runs/{run}/pin": ("201", PinnedLine),
+    "GET evals": ("200", DatasetList),
     "GET approvals": ("200", list[ApprovalLine]),
     "POST approvals/{interrupt}": ("202", StartedRun),
     "GET flows": ("200", list[FlowLine]),

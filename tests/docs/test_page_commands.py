@@ -18,11 +18,12 @@ PAGES = [
     "coming-from-eulercopilot",
     "coming-from-llama-server",
     "coming-from-openbb-examples",
+    "evaluations",
     "langgraph-without-a-langsmith-licence",
     "runs-that-survive-a-closed-tab",
     "teams-by-claims",
 ]
-MODULES = ("my_tools", "my_graph")
+MODULES = ("my_tools", "my_graph", "my_scorers")
 """Of the pages, each in a folder of its own."""
 
 

@@ -247,6 +247,7 @@ def test_what_was_searched_before_need_not_be_searched_again(kind: str, pieces: 
 
         def __init__(self) -> None:
             self.pieces: list[str] = []
+            self.find = SEARCHES[kind].find
 
         def __call__(self, normalized: TextTail, raw: TextTail, *, final: bool) -> None:
             text = "".join(pieces[: len(self.pieces)])

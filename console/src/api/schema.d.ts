@@ -554,6 +554,96 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{run}/pin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    run: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PinnedLine"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/evals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DatasetList"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/approvals": {
         parameters: {
             query?: never;
@@ -1770,7 +1860,7 @@ export interface components {
             model: string;
             limit: string;
         };
-        /** @description A question that waits for a person. `title` is a heading, `translations` has the texts in other languages. `schema` is the JSON Schema of its answer, `about` what it is about. `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and accepts no second answer. */
+        /** @description A question that waits for a person. `title` is a heading, `translations` has both texts in other languages. `schema` is the JSON Schema of its answer, `about` what it is about. `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and accepts no second answer. */
         ApprovalLine: {
             id: string;
             thread: string;
@@ -1933,6 +2023,35 @@ export interface components {
             id: string | null;
             createdAt: string | null;
             updatedAt: string | null;
+        };
+        /** @description A case that was pinned. A server that writes no files has no `file`, and returns the text of a dataset with the case, and the files beside it as base64 by their paths. */
+        PinnedLine: {
+            dataset: string;
+            name: string;
+            turns: number;
+            recorded: number;
+            redacted: number;
+            notes: string[];
+            file: string | null;
+            text: string | null;
+            files: {
+                [key: string]: string;
+            };
+        };
+        DatasetList: {
+            datasets: components["schemas"]["DatasetLine"][];
+        };
+        /** @description `problem` says why the file cannot be read. */
+        DatasetLine: {
+            name: string;
+            cases: components["schemas"]["CaseLine"][];
+            problem: string | null;
+        };
+        CaseLine: {
+            name: string;
+            agent: string | null;
+            run: string | null;
+            redacted: boolean | null;
         };
         /** @description A flow, with the agents that run it. */
         FlowLine: {
@@ -2285,6 +2404,10 @@ export type FeedbackRow = components['schemas']['FeedbackRow'];
 export type VoteCounts = components['schemas']['VoteCounts'];
 export type FeedbackCount = components['schemas']['FeedbackCount'];
 export type FeedbackLine = components['schemas']['FeedbackLine'];
+export type PinnedLine = components['schemas']['PinnedLine'];
+export type DatasetList = components['schemas']['DatasetList'];
+export type DatasetLine = components['schemas']['DatasetLine'];
+export type CaseLine = components['schemas']['CaseLine'];
 export type FlowLine = components['schemas']['FlowLine'];
 export type FlowGraph = components['schemas']['FlowGraph'];
 export type FlowNode = components['schemas']['FlowNode'];

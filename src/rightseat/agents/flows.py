@@ -59,7 +59,7 @@ class Flows:
     """Flows use files as they are, so a face must pass on the user's attachments."""
 
     def __init__(self, collection: Collection, model: Model, options: Options) -> None:
-        self._collection = collection
+        self.collection = collection
         self._model = model
         self._options = options
         self.description = options.description
@@ -76,15 +76,15 @@ class Flows:
 
     def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
         only = self._options.flow.partition(".")[0] if self._options.flow is not None else None
-        return self._collection.summaries(principal, language, self._options.plugins if only is None else (only,))
+        return self.collection.summaries(principal, language, self._options.plugins if only is None else (only,))
 
     def list_flows(self, principal: Principal) -> Sequence[FlowSummary]:
-        return [one for one in self._collection.list_flows(principal) if self._may_run(one.plugin, one.flow)]
+        return [one for one in self.collection.list_flows(principal) if self._may_run(one.plugin, one.flow)]
 
     async def find_graph(
         self, principal: Principal, plugin: str, flow: str, digest: str | None = None
     ) -> FlowGraph | None:
-        found = await self._collection.find_graph(principal, plugin, flow, digest)
+        found = await self.collection.find_graph(principal, plugin, flow, digest)
         return found if found is not None and self._may_run(plugin, found.name) else None
 
     def _may_run(self, plugin: str, flow: str) -> bool:
@@ -99,7 +99,7 @@ class Flows:
         """Without a model call: the starters of the plugins before the first question, then those of the last flow."""
         question_ids = [one.id for one in ask.messages if one.role == "user"]
         if len(question_ids) > 1:  # the last one requests the suggestions
-            questions = await self._collection.suggestions(ask, question_ids[-2])
+            questions = await self.collection.suggestions(ask, question_ids[-2])
         else:
             language = ask.properties.get("language")
             plugins = self.list_plugins(ask.principal, language if isinstance(language, str) else None)
@@ -117,12 +117,12 @@ class Flows:
     def _resume(self, ask: Ask, steps: Steps) -> AsyncIterator[Event] | None:
         """Resume the flow that waited for one of the answers."""
         for answer in ask.answers:
-            if answer.call is None and (waiting := self._collection.find_waiting(answer, ask.principal)):
+            if answer.call is None and (waiting := self.collection.find_waiting(answer, ask.principal)):
                 plugin, flow, checkpoint = waiting
-                return self._collection.run(
+                return self.collection.run(
                     plugin,
                     flow,
-                    self._collection.build_scope(ask),
+                    self.collection.build_scope(ask),
                     ask,
                     steps,
                     self._model,
@@ -137,7 +137,7 @@ class Flows:
         if selection is None:
             chosen = FlowChoice(why="the client selected no plugin")
         else:
-            chosen = await steps.do("choose", FlowChoice, partial(self._collection.choose, ask, selection, self._model))
+            chosen = await steps.do("choose", FlowChoice, partial(self.collection.choose, ask, selection, self._model))
         yield Custom("flow.chosen", chosen.record())
         answer = self._respond_without_flow(ask, steps) if chosen.plugin is None else self._run_flow(chosen, ask, steps)
         async with aclosing(answer) as events:
@@ -165,12 +165,12 @@ class Flows:
 
     def _run_flow(self, chosen: FlowChoice, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         assert chosen.plugin is not None  # noqa: S101  # checked by the caller
-        plugin, scope = self._collection.registry.find(chosen.plugin), self._collection.build_scope(ask)
+        plugin, scope = self.collection.registry.find(chosen.plugin), self.collection.build_scope(ask)
         if not scope.question and plugin.texts.starters:
             words = plugin.i18n.get(str(ask.properties.get("language")), plugin.texts)
             scope = replace(scope, question=(words.starters or plugin.texts.starters)[0])
         flow = plugin.flows[chosen.flow]
-        return self._collection.run(plugin, flow, scope, ask, steps, self._model, suggests=self._suggests(ask))
+        return self.collection.run(plugin, flow, scope, ask, steps, self._model, suggests=self._suggests(ask))
 
     def _suggests(self, ask: Ask) -> bool:
         """Suggestions require a model call, so they are generated only for a client that can show them."""

@@ -1,7 +1,7 @@
 """Builds every part that the configuration names into one `Assembly`; nothing is opened yet."""
 
 import inspect
-from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -17,7 +17,7 @@ from rightseat.app.authentication import build_authenticator, build_identity_pro
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_limit_observer, build_observers, combine_observers, observe_server
 from rightseat.app.opening import Opening
-from rightseat.app.operations import build_operations, build_sources
+from rightseat.app.operations import build_evals, build_operations, build_recorder, build_sources
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
@@ -25,6 +25,7 @@ from rightseat.config.webhook import WebhookOptions
 from rightseat.core.errors import ConfigError
 from rightseat.core.faces import ServedFace
 from rightseat.core.full_storage import is_storage_full
+from rightseat.core.guard import Guard
 from rightseat.core.hooks import Hooks
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.run.observers import RunObservers
@@ -43,6 +44,7 @@ from rightseat.limits.prices import Price, Prices
 from rightseat.limits.read_limits import ReadLimits
 from rightseat.limits.store import LimitStore
 from rightseat.operations.database_metrics import ReportsDatabase
+from rightseat.operations.evals import Evals
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_threads import OwnThreads
 from rightseat.operations.service import Operations
@@ -102,6 +104,7 @@ class Assembly:
     operations: Operations | None = None
     own_threads: OwnThreads | None = None
     feedback: OwnFeedback | None = None
+    evals: Callable[[], Evals | None] | None = None
     prices: Prices = field(default_factory=Prices)
     fingerprint: str = ""
 
@@ -147,10 +150,8 @@ def assemble(
     store = store_of(threads)
     registry = PartRegistry({}, toolboxes, store.artifacts or MemoryArtifacts(), store.pins, store.secret_uses)
     counter = CallCounter(doubles=doubles)
-    registry.models = build_models(config.models, registry, counter)
-    registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
-    agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
-    guards = [part.module.build(part.options, registry) for part in config.guards]
+    guards = build_agents(config, registry, counter)
+    agents = registry.agents
     hooks = hooks or load_hooks(config.hooks)
     sources = build_sources(config, store)
     observers = [*build_observers(config), *([sources.recent] if sources.recent else ())]
@@ -161,6 +162,7 @@ def assemble(
     readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models, store.lease))
     databases = [part for part in (log, threads, engine) if isinstance(part, ReportsDatabase)]
     server_observers = observe_server(config, readiness, databases, store.lease)
+    recorder = build_recorder(config, store)
     runtime = Runtime(
         agents,
         log=log,
@@ -172,7 +174,11 @@ def assemble(
         artifacts=registry.artifacts,
         admission=LimitedAdmission(config.server.max_concurrent_runs_per_user, metering),
         observers=RunObservers(
-            combine_observers(observers), sources.activity, sources.transient_runs, server_observers.count_takeover
+            combine_observers(observers),
+            sources.activity,
+            sources.transient_runs,
+            server_observers.count_takeover,
+            recorder.record if recorder and config.evals.record == "all" else None,
         ),
     )
     workbenches = [one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)]
@@ -216,10 +222,22 @@ def assemble(
         metering=metering,
         operations=operations,
         own_threads=OwnThreads(store.records) if store.records is not None else None,
-        feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs),
+        feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs, recorder),
+        evals=build_evals(config, store, log),
         prices=prices,
         fingerprint=fingerprint_of(config),
     )
+
+
+def build_agents(config: Config, registry: PartRegistry, counter: CallCounter) -> list[Guard]:
+    """Fill the registry with the models, the toolboxes and the agents, and return the guards.
+
+    Evaluations build agents with this function alone, without a server around them.
+    """
+    registry.models = build_models(config.models, registry, counter)
+    registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
+    registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
+    return [part.module.build(part.options, registry) for part in config.guards]
 
 
 def build_webhook(options: WebhookOptions) -> "BudgetWebhook":

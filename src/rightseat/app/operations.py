@@ -1,13 +1,19 @@
 """Builds what operators see and do across users, and what the runtime reports to it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 
 from rightseat.config import Config
+from rightseat.core.errors import ConfigError
+from rightseat.core.log import Log
 from rightseat.core.runtime import Runtime
 from rightseat.limits.prices import Prices
 from rightseat.operations.activity import Activity
 from rightseat.operations.audit import AuditTrail
+from rightseat.operations.evals import Evals
+from rightseat.operations.run_recorder import RunRecorder
 from rightseat.operations.service import Operations
 from rightseat.operations.store import Store
 from rightseat.operations.transient_runs import TransientRuns
@@ -34,6 +40,28 @@ def build_sources(config: Config, store: Store) -> OperationSources:
         RecentMetrics() if has_operators else None,
         TransientRuns() if has_operators else None,
     )
+
+
+def build_evals(config: Config, store: Store, log: Log) -> Callable[[], Evals | None]:
+    """Imported with the first request: it needs this package, is large, and few servers pin runs."""
+
+    @cache
+    def evals() -> Evals | None:
+        found: Evals | None = import_module("rightseat.evals.server").build(config, store, log)
+        return found
+
+    return evals
+
+
+def build_recorder(config: Config, store: Store) -> RunRecorder | None:
+    """What records transient runs, and keeps their recordings. Raises `ConfigError` if there is no place for them."""
+    if store.recordings is not None:
+        return RunRecorder(store.recordings, config.evals.record_days)
+    if config.evals.record == "all":
+        raise ConfigError(
+            "This store of threads has no recordings: `evals: {record: all}` needs `threads: {type: sql}`."
+        )
+    return None
 
 
 def build_operations(

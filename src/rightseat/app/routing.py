@@ -45,6 +45,7 @@ def build_router(assembly: Assembly) -> APIRouter:
             usage=UsageReports(assembly.metering) if assembly.metering else None,
             own_threads=assembly.own_threads,
             feedback=assembly.feedback,
+            evals=assembly.evals,
             fingerprint=assembly.fingerprint,
         )
         for route in face.module.routes(assembly.runtime, face.options, auth, *toolbox, **asked_for).routes:

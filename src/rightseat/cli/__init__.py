@@ -28,6 +28,7 @@ COMMAND_HELP = {
     "flow": "Draw the flows of a plugin.",
     "prompts": "Process long prompts ahead, for models that rightseat starts.",
     "feedback": "Print the feedback of users, oldest first.",
+    "eval": "Evaluate agents with cases that are replayed without a side effect.",
 }
 
 

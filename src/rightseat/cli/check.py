@@ -10,9 +10,10 @@ import click
 from rightseat import app
 from rightseat.cli import setup
 from rightseat.cli.summary import summarize
-from rightseat.config import Config
+from rightseat.config import FILE, Config
 from rightseat.config.schema import read_schema
 from rightseat.core.errors import ConfigError
+from rightseat.evals.judge import find_self_judges
 from rightseat.health.warnings import list_part_warnings, warnings
 
 WARNING = "warning: "
@@ -36,7 +37,12 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
     reports = list(describe_parts(config))
     details = [line for report in reports for line in report.lines]
     found = [line for report in reports for line in report.warnings]
-    problems = [*warnings(config), *list_part_warnings("toolboxes", config.toolboxes), *found]
+    problems = [
+        *warnings(config),
+        *list_part_warnings("toolboxes", config.toolboxes),
+        *found,
+        *list_self_judges(config),
+    ]
     verdict = f"errors 0, warnings {len(problems)}" if problems else "valid"
     click.echo(f"{config.path or 'No file'}: {verdict}.")
     for line in summarize(config, f"http://{config.server.host}:{config.server.port}"):
@@ -45,6 +51,12 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
         click.echo(line)
     for line in problems:
         click.echo(f"Warning: {line}", err=True)
+
+
+def list_self_judges(config: Config) -> Iterator[str]:
+    """Warnings about the datasets of the project: models that judge themselves, and files with errors."""
+    models = {name: str(getattr(part.options, "model", "")) for name, part in config.agents.items()}
+    return find_self_judges((config.path or Path(FILE)).parent / "evals", models)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ The first line of each command's help is stored with its name, so that `--help` 
 """
 
 import difflib
+import keyword
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -25,7 +26,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.command_help:
             return None
-        command: click.Command = import_module(f"{self.package}.{cmd_name.replace('-', '_')}").command
+        module = cmd_name.replace("-", "_") + ("_" if keyword.iskeyword(cmd_name) else "")
+        command: click.Command = import_module(f"{self.package}.{module}").command
         return command
 
     def resolve_command(

@@ -21,8 +21,13 @@ file_option = click.option(
 
 def load(path: Path | None) -> Config:
     """Read the configuration. Its folder is put on the import path, so that it can refer to modules there."""
-    sys.path.insert(0, str((path or Path(config.FILE)).resolve().parent))
+    add_to_import_path(path)
     return config.find(path)
+
+
+def add_to_import_path(path: Path | None) -> None:
+    """The folder of the configuration."""
+    sys.path.insert(0, str((path or Path(config.FILE)).resolve().parent))
 
 
 def load_model(file: Path, embeddings: str | None = None) -> Config:

@@ -14,6 +14,8 @@ from rightseat.app import users
 from rightseat.cli import setup
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
+from rightseat.evals.dataset_errors import DatasetError
+from rightseat.evals.forgetting import find_cases, forget_attempts, remove_case
 from rightseat.operations.users import FileRecord
 
 UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
@@ -54,12 +56,14 @@ def export(user: str, path: Path | None, output: Path | None) -> None:
 @click.argument("user")
 @setup.file_option
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-def forget(user: str, path: Path | None, yes: bool) -> None:
+@click.option("--cases", is_flag=True, help="Also remove the cases that were pinned from runs of the user.")
+def forget(user: str, path: Path | None, yes: bool, cases: bool) -> None:
     """Delete the data of USER.
 
-    Deletes threads with their messages, runs, approvals and files, files without a thread, and feedback. Usage is
-    moved to the user `deleted`. Servers may be running. Revoke the user's keys first, or new data may follow. Log lines
-    and audit lines that name the user are not deleted.
+    Deletes threads with their messages, runs, approvals and files, files without a thread, recordings and feedback.
+    Usage is moved to the user `deleted`. Lists the cases that were pinned from runs of the user. Servers may be
+    running. Revoke the user's keys first, or new data may follow. Log lines and audit lines that name the user are not
+    deleted.
     """
     setup.set_up_logging()
     config = setup.load(path)
@@ -68,6 +72,30 @@ def forget(user: str, path: Path | None, yes: bool) -> None:
     done = asyncio.run(delete(config, user))
     counts = {"threads": done.threads, "runs": done.runs, "files": done.files, **done.records}
     click.echo(f"Deleted the data of {user!r}: {write_counts(counts)}.")
+    if not forget_cases(config, user, is_removing=cases):
+        raise SystemExit(1)
+
+
+def forget_cases(config: Config, user: str, *, is_removing: bool) -> bool:
+    """List or remove the cases of the user. Returns whether all datasets could be searched and changed."""
+    folder, problems = config.evals_folder, list[str]()
+    found = find_cases(folder, user)
+    for case in found.cases:
+        if is_removing:
+            try:
+                remove_case(folder, case)
+            except DatasetError as error:
+                problems.append(error.message)
+                continue
+        click.echo(f"{'Removed the case' if is_removing else 'Case of the user:'} {case.name} in {case.path}")
+    if found.cases and is_removing:
+        forget_attempts(config.server.state_dir / "evals", found.cases)
+        click.echo("The history of the repository keeps them, until you rewrite it.")
+    elif found.cases:
+        click.echo("`users forget --cases` removes these cases, with their files, attempts and results.")
+    for problem in (*found.problems, *problems):
+        click.echo(f"Not searched for cases of the user: {problem}", err=True)
+    return not found.problems and not problems
 
 
 async def delete(config: Config, user: str) -> users.DeletedCounts:

@@ -7,6 +7,7 @@ access       the keys of the section `access`
 network      the options `proxy` and `tls`
 urls         validated URLs of servers
 telemetry    the keys of the section `telemetry`
+evals        the keys of the section `evals`
 problems     validation errors → messages with file, line and column
 loader       a file → Config, or every problem at once
 live         parts that are objects in Python
@@ -18,6 +19,7 @@ schema       JSON Schema of the file, for editors
 """
 
 from rightseat.config.access import Access, ApiKey, FaceAccess, Jwt, Oidc
+from rightseat.config.evals import Evals
 from rightseat.config.live import LivePart
 from rightseat.config.loader import (
     FILE,
@@ -41,6 +43,7 @@ __all__ = [
     "ApiKey",
     "Config",
     "ConfiguredPart",
+    "Evals",
     "FaceAccess",
     "HookNames",
     "Jwt",

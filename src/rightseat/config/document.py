@@ -47,11 +47,12 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class YamlLimits:
-    """The maximum numbers of characters, levels and values."""
+    """The maximum numbers of characters, levels and values, and whether aliases are allowed."""
 
     characters: int = MAX_CHARS
     depth: int = MAX_DEPTH
     values: int = MAX_VALUES
+    aliases: bool = True
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ def load(text: str, environ: Mapping[str, str] | None, bounds: YamlLimits = Yaml
             Problem(Place(1, 1), f"the file is longer than {bounds.characters:,} characters.", "depth")
         )
     try:
-        _check_depth(text, bounds.depth)
+        _check_events(text, bounds)
         root = yaml.compose(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
         raise UnreadableDocument(_explain(error, text)) from error
@@ -112,17 +113,25 @@ def load(text: str, environ: Mapping[str, str] | None, bounds: YamlLimits = Yaml
     return _Builder(environ, bounds).build(root)
 
 
-def _check_depth(text: str, max_depth: int) -> None:
+def _check_events(text: str, bounds: YamlLimits) -> None:
     """Called before nodes are built: PyYAML builds them by recursion in C, which kills the process if too deep."""
-    depth = 0
+    depth = count = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if depth > max_depth:
-                message = f"values are nested deeper than {max_depth} levels."
+            if depth > bounds.depth:
+                message = f"values are nested deeper than {bounds.depth} levels."
                 raise UnreadableDocument(Problem(_place(event.start_mark), message, "depth"))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+        elif isinstance(event, yaml.AliasEvent) and not bounds.aliases:
+            message = f"aliases are not allowed here: write the value of *{event.anchor} out."
+            raise UnreadableDocument(Problem(_place(event.start_mark), message, "aliases"))
+        if not bounds.aliases and not isinstance(event, yaml.CollectionEndEvent):
+            count += 1
+            if count > bounds.values:
+                message = f"there are more than {bounds.values:,} values from here on: divide the file."
+                raise UnreadableDocument(Problem(_place(event.start_mark), message, "depth"))
 
 
 def _explain(error: yaml.MarkedYAMLError, text: str) -> Problem:

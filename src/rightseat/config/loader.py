@@ -203,6 +203,7 @@ class _ConfigLoader:
             limits_reserve=top.limits_reserve,
             limits_webhook=top.limits_webhook,
             timezone=top.timezone,
+            evals=top.evals,
             path=path,
         )
 

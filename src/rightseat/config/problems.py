@@ -124,9 +124,9 @@ def keys(options: type[BaseModel], path: KeyPath) -> list[str]:
 
 
 def _is_of_type(branch: type[BaseModel], step: object) -> bool:
-    """Whether `type: step` selects this branch of a union."""
+    """Whether `type: step` selects this branch of a union, or the step is the branch's name."""
     field = branch.model_fields.get("type")
-    return field is not None and step in get_args(field.annotation)
+    return step == branch.__name__ or (field is not None and step in get_args(field.annotation))
 
 
 def _is_secret(options: type[BaseModel], path: KeyPath) -> bool:

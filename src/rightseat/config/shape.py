@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from rightseat.config.access import Access, FaceAccess
+from rightseat.config.evals import Evals
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.urls import is_loopback
 from rightseat.config.webhook import WebhookOptions
@@ -199,6 +200,8 @@ class ConfigFile(BaseModel):
     """A server of yours that is notified when 80 % of a budget of tokens or cost are used."""
     timezone: TimeZone = "UTC"
     """The time zone in which the days and months of limits and of the usage report begin, such as `Europe/Berlin`."""
+    evals: Evals = Evals()
+    """Cases that are pinned from runs, and replayed by `rightseat eval`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +240,13 @@ class Config:
     limits_reserve: Mapping[str, int]
     limits_webhook: WebhookOptions | None
     timezone: str
+    evals: Evals = field(default_factory=Evals)
     path: Path | None = None
+
+    @property
+    def evals_folder(self) -> Path:
+        """The folder of the datasets."""
+        return self.evals.folder or (self.path.parent if self.path else Path()) / "evals"
 
 
 def default_models(environ: Mapping[str, str]) -> dict[str, Any]:

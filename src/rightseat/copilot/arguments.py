@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from rightseat import config, parts
 from rightseat.access.host_login import Authenticate
 from rightseat.config import Access, LivePart, Server
+from rightseat.config.evals import Evals
 from rightseat.config.shape import HookNames, PriceOptions
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.webhook import WebhookOptions
@@ -69,11 +70,12 @@ class CopilotArguments(TypedDict, total=False):
     limits_reserve: Mapping[str, int] | None
     limits_webhook: WebhookOptions | Mapping[str, Any] | None
     timezone: str | None
+    evals: Evals | Mapping[str, Any] | None
 
 
 PLAIN_KEYS = (
     *("access", "log", "threads", "engine", "telemetry", "hooks", "prices", "currency"),
-    *("limits", "limits_reserve", "limits_webhook", "timezone"),
+    *("limits", "limits_reserve", "limits_webhook", "timezone", "evals"),
 )
 """Keys that are passed on as they are."""
 

@@ -15,7 +15,7 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.tools import Toolbox
 from rightseat.toolboxes.functions import Function, FunctionToolbox
 
-SECTIONS = ("server", "access", "telemetry", "hooks", "prices", "limits", "limits_reserve", "limits_webhook")
+SECTIONS = ("server", "access", "telemetry", "hooks", "prices", "limits", "limits_reserve", "limits_webhook", "evals")
 
 
 def write_file(config: Config, missing: Mapping[str, str], own: FunctionToolbox) -> str:

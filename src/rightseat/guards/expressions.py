@@ -8,7 +8,7 @@ Each expression is compiled twice: as written, and with normalised letters for n
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import assert_never
@@ -81,6 +81,23 @@ class Expression:
                 end -= len(text[-1].encode("utf-8", "replace"))
         # Not re2.Set, which takes several at once: when memory runs out, it reports no match.
         return self._compile.search(data, start, end) is not None
+
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """The start and the end of each match, without the characters around it that are part of no word."""
+        data, start = text.encode("utf-8", "replace"), 0
+        while (match := self._compile.search(data, start)) is not None:
+            begin, end = (len(data[:place].decode("utf-8", "replace")) for place in match.span())
+            while begin < end and not is_in_word(text[begin]):
+                begin += 1
+            while begin < end and not is_in_word(text[end - 1]):
+                end -= 1
+            if begin < end:
+                yield begin, end
+            start = max(match.start() + 1, match.end() - 1)  # the character after a match may be the one before another
+
+
+def is_in_word(character: str) -> bool:
+    return character.isalnum() or character in "_+"
 
 
 @dataclass(frozen=True, slots=True)

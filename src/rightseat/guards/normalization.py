@@ -85,6 +85,16 @@ class Normalizer:
         return plain
 
 
+def normalize_with_places(text: str) -> tuple[str, list[int]]:
+    """The normalised text without `INVISIBLE`, and for each of its characters the index of the one as written."""
+    normalizer, pieces, places = Normalizer(), list[str](), list[int]()
+    for place, character in enumerate(text):
+        plain = normalizer.feed(character)[0].replace(INVISIBLE, "")
+        pieces.append(plain)
+        places += [place] * len(plain)
+    return "".join(pieces), places
+
+
 def normalize(text: str) -> str:
     return Normalizer().feed(text)[0]
 

@@ -1,6 +1,6 @@
 """A guard that blocks phrases and patterns in questions, answers and tool calls."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -10,8 +10,8 @@ from rightseat.core.errors import GuardDenied
 from rightseat.core.guard import Guard
 from rightseat.guards import expressions
 from rightseat.guards.expressions import BadPattern, Pattern
-from rightseat.guards.normalization import INVISIBLE
-from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, TextTail
+from rightseat.guards.normalization import INVISIBLE, normalize_with_places
+from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, Span, TextTail
 from rightseat.parts import Parts
 
 
@@ -60,6 +60,13 @@ class Patterns:
         self._normalized = [pattern.normalized for pattern in patterns if pattern.normalized]
         self._raw = [pattern.raw for pattern in patterns if pattern.raw]
         self._reason = reason
+
+    def find(self, text: str) -> Iterator[Span]:
+        plain, places = normalize_with_places(text)
+        for expression in self._normalized:
+            yield from (Span(places[start], places[end - 1] + 1, "phrase") for start, end in expression.find(plain))
+        for expression in self._raw:
+            yield from (Span(start, end, "phrase") for start, end in expression.find(text))
 
     def __call__(self, normalized: TextTail, raw: TextTail, *, final: bool) -> None:
         text, start = normalized.text, normalized.start

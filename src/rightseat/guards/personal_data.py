@@ -5,7 +5,7 @@ another number.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from string import ascii_letters
 from typing import Literal
@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from rightseat.core.errors import GuardDenied
 from rightseat.core.guard import Guard
 from rightseat.guards.expressions import NON_WORD, Expression
-from rightseat.guards.normalization import INVISIBLE
-from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, TextTail
+from rightseat.guards.normalization import INVISIBLE, normalize_with_places
+from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, Span, TextTail
 from rightseat.parts import Parts
 
 DataKind = Literal["email", "phone", "card", "iban"]
@@ -40,6 +40,7 @@ PHONE = Expression(
     50,
 )
 # The standard library is safe here: the patterns are unambiguous and the texts short.
+EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 DOMAIN = re.compile(r"[\w-]{1,63}\.[\w-]")
 CARD = re.compile(rf"[0-9](?:(?:{INVISIBLE}[ -]?{U}|[ -]{U})?[0-9]){{12,}}")
 DIGITS = re.compile(r"[0-9]+")
@@ -74,6 +75,12 @@ class PersonalData:
     def __init__(self, kinds: tuple[DataKind, ...] = ALL_KINDS) -> None:
         self._kinds = kinds
 
+    def find(self, text: str) -> Iterator[Span]:
+        plain, places = normalize_with_places(text)
+        if CANDIDATE.is_in(plain):
+            found = ((kind, span) for kind in self._kinds for span in FINDERS[kind](plain))
+            yield from (Span(places[start], places[end - 1] + 1, kind) for kind, (start, end) in found)
+
     def __call__(self, normalized: TextTail, raw: TextTail, *, final: bool) -> None:
         text = normalized.text
         if not CANDIDATE.is_in(text):
@@ -82,6 +89,24 @@ class PersonalData:
             start = max(normalized.start, len(text) - normalized.new - LOOKBACK_CHARS[kind])
             if DETECTORS[kind](text, start, final):
                 raise GuardDenied(f"Sorry, I can't process personal data, and this contains {DESCRIPTIONS[kind]}.")
+
+
+def find_emails(text: str) -> Iterator[tuple[int, int]]:
+    return (found.span() for found in EMAIL.finditer(text))
+
+
+def find_cards(text: str) -> Iterator[tuple[int, int]]:
+    for found in CARD.finditer(text):
+        if has_luhn_number(DIGITS.findall(found[0])):
+            yield found.span()
+
+
+def find_ibans(text: str) -> Iterator[tuple[int, int]]:
+    groups_read: dict[int, tuple[int, int, int, int]] = {}
+    for found in COUNTRY.finditer(text):
+        end = find_iban_end(text, found, groups_read) if is_edge(text, found.start() - 1) else None
+        if end is not None:
+            yield found.start(), end
 
 
 def has_email(text: str, start: int, final: bool) -> bool:
@@ -134,16 +159,16 @@ def has_luhn_number(groups: list[str]) -> bool:
 def has_iban(text: str, start: int, final: bool) -> bool:
     groups_read: dict[int, tuple[int, int, int, int]] = {}
     return any(
-        is_iban(text, found, groups_read, final=final)
+        find_iban_end(text, found, groups_read, final=final) is not None
         for found in COUNTRY.finditer(text, start)
         if is_edge(text, found.start() - 1)
     )
 
 
-def is_iban(
-    text: str, country: re.Match[str], groups_read: dict[int, tuple[int, int, int, int]], *, final: bool
-) -> bool:
-    """Whether 15 to 34 characters, up to the end of a group, are an IBAN: remainder 1 modulo 97 (ISO 7064).
+def find_iban_end(
+    text: str, country: re.Match[str], groups_read: dict[int, tuple[int, int, int, int]], *, final: bool = True
+) -> int | None:
+    """The end of an IBAN: 15 to 34 characters, up to the end of a group, with remainder 1 modulo 97 (ISO 7064).
 
     The first four characters are moved to the end, and letters count from 10 to 35. `groups_read` caches groups.
     """
@@ -155,10 +180,10 @@ def is_iban(
         length, value, factor, place = groups_read[place]
         count += length
         if not length or count > 34:
-            return False
+            return None
         rest = (rest * factor + value) % 97
         if count >= 15 and (rest * 1_000_000 + head) % 97 == 1 and is_edge(text, place, final=final):
-            return True
+            return place
 
 
 def read_group(text: str, place: int) -> tuple[int, int, int, int]:
@@ -182,4 +207,10 @@ DETECTORS: dict[DataKind, Callable[[str, int, bool], bool]] = {
     "phone": has_phone,
     "card": has_card,
     "iban": has_iban,
+}
+FINDERS: dict[DataKind, Callable[[str], Iterator[tuple[int, int]]]] = {
+    "email": find_emails,
+    "phone": PHONE.find,
+    "card": find_cards,
+    "iban": find_ibans,
 }

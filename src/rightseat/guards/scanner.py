@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from rightseat.core.ask import Ask
 from rightseat.core.guard import BaseGuard, TextFilter, question_text
@@ -50,7 +50,22 @@ class TextTail:
             self.start = 1
 
 
-class TextSearch(Protocol):
+class Span(NamedTuple):
+    """What a search found in a text as written: the characters from `start` to before `end`."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@runtime_checkable
+class FindsSpans(Protocol):
+    """A guard that says where it finds what it denies."""
+
+    def find(self, text: str) -> Iterator[Span]: ...
+
+
+class TextSearch(FindsSpans, Protocol):
     """Raises `GuardDenied` on a match. Unless `final`, a match at the very end does not count."""
 
     window: int
@@ -148,6 +163,9 @@ class SearchGuard(BaseGuard):
         self._search = search
         self._applies_to = applies_to
         self.checks_calls = "call" in applies_to
+
+    def find(self, text: str) -> Iterator[Span]:
+        return self._search.find(text)
 
     async def check_question(self, ask: Ask) -> None:
         if "question" in self._applies_to:

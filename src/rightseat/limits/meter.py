@@ -6,9 +6,9 @@ The meter is in the context of the run's task, which tasks that the run starts i
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -415,4 +415,30 @@ async def add_weights(weights: dict[int, int], items: Sequence[T], weigh: Callab
             await take_turn()
 
 
-METER: ContextVar[RunMeter | None] = ContextVar("rightseat_meter", default=None)
+class CallMeter(Protocol):
+    """Counts the model calls of its context: `RunMeter`, or that of an evaluation."""
+
+    downgrade: Downgrade | None
+    """Set if a limit makes another model answer."""
+
+    @property
+    def prices(self) -> Prices: ...
+
+    def select(self, model: Model) -> Model:
+        """The model that calls for the answer use."""
+        ...
+
+    def stream(
+        self,
+        model: Model,
+        prompt: Prompt,
+        labels: CallLabels,
+        outer: OuterCall,
+        open_stream: OpenStream,
+        nested: Sequence[UsageCounts] = (),
+    ) -> AsyncIterator[Chunk]: ...
+
+    def reserve(self, call: CountedCall, purpose: str) -> AbstractAsyncContextManager[None]: ...
+
+
+METER: ContextVar[CallMeter | None] = ContextVar("rightseat_meter", default=None)

@@ -16,7 +16,7 @@ from rightseat.core.caller import CALLER
 from rightseat.core.model import MODEL_KEY, CannotContinue, Chunk, Model, PartialOutput, Prompt, Vectors
 from rightseat.limits.estimate import estimate_tokens
 from rightseat.limits.kinds import UsageCounts
-from rightseat.limits.meter import ANSWER_PURPOSES, METER, OpenStream, RunMeter
+from rightseat.limits.meter import ANSWER_PURPOSES, METER, CallMeter, OpenStream, RunMeter
 from rightseat.limits.meter_context import OUTER_CALL, Metering
 from rightseat.limits.model_charge import key_of, provider_name
 from rightseat.limits.model_doubles import ModelDoubles, check_forbidden, find_double
@@ -42,7 +42,7 @@ class CallCounter:
         self.metering = metering
         self.doubles = doubles or ModelDoubles()
 
-    def find_meter(self) -> RunMeter | None:
+    def find_meter(self) -> CallMeter | None:
         meter = METER.get()
         if meter is not None or self.metering is None:
             return meter

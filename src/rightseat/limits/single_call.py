@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from rightseat.limits.kinds import UsageCounts
-from rightseat.limits.meter import METER, RunMeter
+from rightseat.limits.meter import METER, CallMeter
 from rightseat.limits.model_charge import cost_in_nanos
 from rightseat.limits.prices import Prices
 
@@ -58,7 +58,7 @@ async def reserve_call(
     estimated: TokenCounts,
     purpose: str,
     *,
-    meter: RunMeter | None = None,
+    meter: CallMeter | None = None,
 ) -> AsyncIterator[SingleCall]:
     """Count the call that is made in this block, by default for the meter of the context.
 

@@ -17,6 +17,7 @@ from rightseat.operations.feedback import (
     find_main_model,
 )
 from rightseat.operations.records import Page, RecordReader
+from rightseat.operations.run_recorder import RunRecorder
 from rightseat.operations.transient_runs import TransientRun, TransientRuns
 from rightseat.reads import hold_read
 
@@ -27,11 +28,16 @@ class OwnFeedback:
     """`transient_runs` are those that operators see. Without a store every method raises `FeedbackNotSupported`."""
 
     def __init__(
-        self, runtime: Runtime, store: FeedbackStore | None, transient_runs: TransientRuns | None = None
+        self,
+        runtime: Runtime,
+        store: FeedbackStore | None,
+        transient_runs: TransientRuns | None = None,
+        recorder: RunRecorder | None = None,
     ) -> None:
         self._runtime = runtime
         self._known_store = store
         self._transient_runs = transient_runs
+        self._recorder = recorder
 
     @property
     def _store(self) -> FeedbackStore:
@@ -78,6 +84,8 @@ class OwnFeedback:
         row = await self._store.give(self._add_model(answer), judgement, through)
         if answer.run is not None and answer.thread is not None:
             await self._runtime.keep_judged(answer.run)
+        elif answer.run is not None and self._recorder is not None:
+            await self._recorder.keep(answer.run)
         return self._remember(answer, row)
 
     def _add_model(self, answer: JudgedAnswer) -> JudgedAnswer:

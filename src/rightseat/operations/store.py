@@ -12,6 +12,7 @@ from rightseat.operations.ended_sessions import EndedSessionStore
 from rightseat.operations.feedback import FeedbackStore
 from rightseat.operations.leases import HeldLease
 from rightseat.operations.pins import PinStore
+from rightseat.operations.recordings import Recordings
 from rightseat.operations.records import Records
 from rightseat.operations.secret_uses import SecretUseStore
 from rightseat.operations.stops import Stops
@@ -34,6 +35,7 @@ class Store:
     ended_sessions: EndedSessionStore | None = None
     audit: AuditStore | None = None
     feedback: FeedbackStore | None = None
+    recordings: Recordings | None = None
     pins: PinStore | None = None
     secret_uses: SecretUseStore | None = None
     stops: Stops | None = None

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from rightseat.core.artifacts import StoredArtifact
+from rightseat.core.ask import Principal
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
 from rightseat.core.threads import Thread
@@ -14,17 +15,20 @@ from rightseat.limits.store import LimitStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.feedback import FeedbackStore
+from rightseat.operations.recordings import Recordings
 from rightseat.operations.records import Records
 
 
 class ApprovalRecord(msgspec.Struct, frozen=True):
-    """A question to a person, with the call that waited for the answer. Times are ISO 8601, in UTC."""
+    """A question to a person, with the call that waited for the answer, and what the answer was. Times are ISO 8601, in
+    UTC."""
 
     run_id: str
     interrupt: Interrupt
     call: Call | None
     created_at: str
     answered_at: str | None
+    payload: JsonValue = None
 
 
 class ThreadRecord(msgspec.Struct, frozen=True):
@@ -60,6 +64,11 @@ class UserStore(Protocol):
 
     @property
     def feedback(self) -> FeedbackStore: ...
+
+    @property
+    def recordings(self) -> Recordings: ...
+
+    async def load(self, thread_id: str, principal: Principal) -> Thread | None: ...
 
     async def thread_ids(self, user: str) -> Sequence[str]: ...
 

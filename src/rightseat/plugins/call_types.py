@@ -81,6 +81,8 @@ class CallType:
     """The step does not change `data`."""
     is_external: bool = True
     """The output may contain untrusted text, which prompts mark as data."""
+    calls_models_only: bool = False
+    """The step reaches nothing outside but models. An evaluation runs only such steps, and serves all others."""
 
 
 @cache
@@ -89,6 +91,11 @@ def call_types() -> Mapping[str, CallType]:
     names = sorted(module.name for module in iter_modules(import_module(CALLS_PACKAGE).__path__))
     modules = {name: import_module(f"{CALLS_PACKAGE}.{name}") for name in names}
     return {name: module.CALL for name, module in modules.items() if hasattr(module, "CALL")}
+
+
+def calls_models_only(step: Step) -> bool:
+    call_type = None if step.is_lib else call_types().get(step.call)
+    return call_type is not None and call_type.calls_models_only
 
 
 def is_external(name: str) -> bool:

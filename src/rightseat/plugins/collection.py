@@ -26,6 +26,7 @@ from rightseat.plugins.ask_scope import build_scope
 from rightseat.plugins.definition import Flow, Plugin
 from rightseat.plugins.diagrams import build_graph, summarize_flow
 from rightseat.plugins.flows import Dependencies, FlowCheckpoint
+from rightseat.plugins.flows.dependencies import ServeStep
 from rightseat.plugins.registry import PluginRegistry
 from rightseat.plugins.results import StepProblem
 from rightseat.plugins.scope import Scope
@@ -76,6 +77,11 @@ class Collection:
         self._artifacts = artifacts
         self._stack = contextlib.AsyncExitStack()
         self._searches: dict[int, FlowSearch] = {}
+
+    def serve_steps(self, serve: ServeStep) -> None:
+        """Answer the steps of all flows with `serve` from now on, except those that call only models."""
+        build = self._dependencies
+        self._dependencies = lambda model: replace(build(model), serve=serve)
 
     async def __aenter__(self) -> Self:
         for part in (self.registry, *self._owned):

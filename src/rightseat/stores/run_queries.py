@@ -14,6 +14,7 @@ from rightseat.core.messages import Message
 from rightseat.core.threads import THREAD_BYTES, Pending, RunClaim
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
+from rightseat.operations.recordings import record_ask
 from rightseat.operations.records import RunEnd, begin_record, describe_end
 from rightseat.stores import rows
 from rightseat.stores.prepared import PreparedStatement
@@ -153,6 +154,7 @@ def _add_run(connection: Connection, ask: Ask, new: tuple[Message, ...], process
         "epoch": epoch,
         "process_id": process_id,
         "ask": write_json(storable_ask(ask, new)),
+        "request": write_json(record_ask(ask)),
     }
     record = begin_record(ask, rows.now(), _find_question_time(connection, ask))
     ADD_RUN.change(connection, row | {column: getattr(record, field) for field, column in BEGIN_COLUMNS.items()})
@@ -212,7 +214,7 @@ ANSWER_INTERRUPT = (
     .where(
         interrupts.c.thread_id == THREAD_ID, interrupts.c.owner == OWNER, interrupts.c.id == bindparam("of_interrupt")
     )
-    .values(answered_at=NOW)
+    .values(answered_at=NOW, payload=bindparam("to_payload"))
 )
 DELETE_INTERRUPT = delete(interrupts).where(
     interrupts.c.thread_id == THREAD_ID, interrupts.c.id == bindparam("of_interrupt")
@@ -236,7 +238,8 @@ def finish(
     last: RunFinished | RunFailed,
     totals: RunTotals | None,
 ) -> None:
-    own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": rows.now()}
+    own: dict[str, Any] = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id}
+    own["now"] = rows.now()
     if not RELEASE_THREAD.change(connection, {**own, "under_epoch": epoch, "to_state": write_json(state)}):
         return _check_epoch(connection, ask, epoch)
     FINISH.change(connection, {"of_run": ask.run_id, **_write_end(describe_end(last, totals, own["now"]))})
@@ -248,7 +251,8 @@ def finish(
         written = dict.fromkeys(rows.reply_ids(run_messages), ask.run_id)
         _add_messages(connection, ask.thread_id, stored.kept, new, written)
     if ask.answers:
-        connection.execute(ANSWER_INTERRUPT, [{**own, "of_interrupt": answer.interrupt_id} for answer in ask.answers])
+        answers = [(answer.interrupt_id, answer.payload) for answer in ask.answers]
+        connection.execute(ANSWER_INTERRUPT, [own | _answer(id, payload) for id, payload in answers])
     if opened := rows.open_interrupts(ask, (*ask.messages, *run_messages), last):
         ids = [{"of_thread": ask.thread_id, "of_interrupt": one.interrupt.id} for one in opened]
         connection.execute(DELETE_INTERRUPT, ids)
@@ -262,10 +266,14 @@ def _truncate(connection: Connection, ask: Ask, kept: int) -> None:
     calls = rows.call_ids(msgspec.json.decode(one, type=Message) for one in stored)
     waiting = [one for one in pending(connection, ask.principal.id, ask.thread_id) if one.call and one.call.id in calls]
     if waiting:
-        own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "now": rows.now()}
-        connection.execute(ANSWER_INTERRUPT, [{**own, "of_interrupt": one.interrupt.id} for one in waiting])
+        own: dict[str, Any] = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "now": rows.now()}
+        connection.execute(ANSWER_INTERRUPT, [own | _answer(one.interrupt.id) for one in waiting])
     connection.execute(DELETE_TEXTS_FROM, after)
     connection.execute(DELETE_MESSAGES_FROM, after)
+
+
+def _answer(id: str, payload: JsonValue = None) -> dict[str, str | None]:
+    return {"of_interrupt": id, "to_payload": write_json(payload)}
 
 
 def _write_end(end: RunEnd) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from rightseat.stores import (
     limit_queries,
     process_queries,
     record_queries,
+    recordings,
     rows,
     run_queries,
     thread_queries,
@@ -51,6 +52,7 @@ from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
+from rightseat.stores.recordings import SqlRecordings
 from rightseat.stores.secret_uses import SqlSecretUses
 from rightseat.stores.stops import SqlStops
 from rightseat.stores.store_database import StoreDatabase
@@ -104,6 +106,7 @@ class SqlThreads:
         self._audit_retention_days = audit_retention_days
         self.artifacts = SqlArtifacts(database)
         self.records = SqlRecords(database)
+        self.recordings = SqlRecordings(database)
         self.api_keys = SqlApiKeys(database)
         self.ended_sessions = SqlEndedSessions(database)
         self.limits = SqlLimits(database)
@@ -137,6 +140,7 @@ class SqlThreads:
             ended_sessions=self.ended_sessions,
             audit=self.audit,
             feedback=self.feedback,
+            recordings=self.recordings,
             pins=self.pins,
             secret_uses=self.secret_uses,
             stops=self.stops,
@@ -354,6 +358,7 @@ class SqlThreads:
             await self._merge_usage()
         if self._audit_retention_days is not None:
             await self._delete_before(audit.expire, timedelta(days=self._audit_retention_days))
+        await self._delete_before(recordings.expire, timedelta())
         if self._retention_days is None:
             return
         await self._delete_before(feedback.expire, timedelta(days=self._retention_days))

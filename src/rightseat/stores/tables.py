@@ -103,6 +103,7 @@ runs = Table(
     Column("created_at", Text, nullable=False),
     Column("finished_at", Text),
     Column("stop_requested", Boolean),
+    Column("request", Text),
     Index("ix_runs_id", "id", unique=True),
     Index("ix_runs_thread_id", "thread_id"),
     Index("ix_runs_unfinished", "process_id", postgresql_where=UNFINISHED, sqlite_where=UNFINISHED),
@@ -110,7 +111,8 @@ runs = Table(
 """`process_id` is the process that executes it, `ask` what another needs to resume or end it; until it is finished.
 
 The totals of its spans are written when it finishes; `model_usage` is a list of `core.usage.ModelUsage`. `asked_at` is
-the end of the run whose question it answers. `stop_requested`: another process asks for its cancellation.
+the end of the run whose question it answers. `stop_requested`: another process asks for its cancellation. `request` is
+what the ask had beside its messages, as `operations.recordings.RecordedAsk`.
 """
 
 interrupts = Table(
@@ -127,6 +129,7 @@ interrupts = Table(
     Column("position", Integer, nullable=False),
     Column("expires_at", Text),
     Column("answered_at", Text),
+    Column("payload", Text),
     Index("ix_interrupts_owner_answered_at", "owner", "answered_at"),
     Index("ix_interrupts_open", "expires_at", postgresql_where=OPEN, sqlite_where=OPEN),
 )
@@ -173,6 +176,21 @@ feedback = Table(
     Index("ix_feedback_thread_id", "thread_id"),
 )
 """`value` is 1 or -1, `tags` a JSON array. Without a `thread_id` the run is not stored."""
+
+recordings = Table(
+    "recordings",
+    metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("thread_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("recording", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Index("ix_recordings_thread_id", "thread_id", "created_at"),
+    Index("ix_recordings_owner", "owner", "created_at"),
+    Index("ix_recordings_expires_at", "expires_at"),
+)
+"""Transient runs, as `operations.recordings.Recording`. Their threads are usually those of clients, without a row."""
 
 mcp_pins = Table(
     "mcp_pins",

@@ -30,7 +30,7 @@ from rightseat.core.types import JsonValue
 from rightseat.stores import rows
 from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.struct_rows import StructRows
-from rightseat.stores.tables import interrupts, messages, runs, threads
+from rightseat.stores.tables import interrupts, messages, recordings, runs, threads
 
 THREAD_ID: BindParameter[str] = bindparam("of_thread")
 OWNER: BindParameter[str] = bindparam("of_owner")
@@ -177,6 +177,7 @@ RENAME = update(threads).where(*OWN_THREAD).values(name=bindparam("to_name"), up
 ARCHIVE = update(threads).where(*OWN_THREAD).values(archived=bindparam("to_archived"), updated_at=NOW)
 RUN_IDS = select(runs.c.id).where(runs.c.thread_id == THREAD_ID, runs.c.owner == OWNER)
 DELETE = delete(threads).where(*OWN_THREAD)
+DELETE_RECORDINGS = delete(recordings).where(recordings.c.thread_id == THREAD_ID, recordings.c.owner == OWNER)
 EXPIRED = (
     select(threads.c.id, threads.c.owner)
     .where(threads.c.active_run_id.is_(None), threads.c.updated_at < bindparam("before"))
@@ -211,6 +212,7 @@ def delete_thread(connection: Connection, thread_id: str, owner: str) -> list[st
     run_ids = connection.execute(RUN_IDS, own).scalars().all()
     if not connection.execute(DELETE, own).rowcount:
         raise ThreadNotFound(thread_id)
+    connection.execute(DELETE_RECORDINGS, own)
     return list(run_ids)
 
 

@@ -38,7 +38,8 @@ def thread_record(connection: Connection, thread_id: str, owner: str) -> ThreadR
 
 def _approval(row: Any) -> ApprovalRecord:
     pending = thread_queries.read_pending(row)
-    return ApprovalRecord(pending.run_id, pending.interrupt, pending.call, row.created_at, row.answered_at)
+    payload = thread_queries.read_json(row.payload)
+    return ApprovalRecord(pending.run_id, pending.interrupt, pending.call, row.created_at, row.answered_at, payload)
 
 
 def file_ids(connection: Connection, owner: str) -> list[str]:

@@ -44,14 +44,14 @@ class AgentToolbox:
     label = "`agents`"
 
     def __init__(self, agents: Mapping[str, Agent]) -> None:
-        self._agents = agents
+        self.agents = agents
 
     @property
     def names(self) -> Collection[str]:
-        return self._agents.keys()
+        return self.agents.keys()
 
     async def tools(self, ask: Ask) -> Sequence[Tool]:
-        return [make_agent_tool(name, agent) for name, agent in self._agents.items()]
+        return [make_agent_tool(name, agent) for name, agent in self.agents.items()]
 
 
 def make_agent_tool(name: str, agent: Agent) -> Tool:

@@ -199,6 +199,8 @@ class RunExecutor:
     ) -> LastEvent:
         try:
             async with self._log.open(ask.run_id, claim.epoch) as writer:
+                if ask.transient and self._observers.record is not None:
+                    writer = self._observers.record(ask, writer)
                 answered = await self._answer(ask, steps, writer, reducer, claim, failures, recorder)
                 await slot.close()  # before the end is written: a client that receives it may ask again at once
                 ending = end_run(self._threads, ask, writer, reducer, answered, failures, recorder)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from rightseat.core.ask import Ask
+from rightseat.core.log import Writer
 from rightseat.core.run.outcome import LastEvent
 from rightseat.core.tracing import NO_OBSERVER, Observer
 
@@ -70,9 +71,11 @@ class RemembersRuns(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunObservers:
-    """`spans` receives the spans of all runs; without `transient_runs` nothing remembers these."""
+    """`spans` receives the spans of all runs; without `transient_runs` nothing remembers these. `record` wraps the
+    writer of a transient run whose events are stored after all."""
 
     spans: Observer = NO_OBSERVER
     listener: RunListener = NO_LISTENER
     transient_runs: RemembersRuns | None = None
     count_takeover: CountTakeover = ignore_takeover
+    record: Callable[[Ask, Writer], Writer] | None = None

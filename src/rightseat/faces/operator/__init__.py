@@ -4,6 +4,7 @@ A request sees the threads of its user, and those of others as far as its operat
 Pages of other origins cannot call it, whatever `server.origins` allows.
 """
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from rightseat.faces.operator.access import AccessRoutes
 from rightseat.faces.operator.approvals import ApprovalRoutes
 from rightseat.faces.operator.audit_trail import AuditRoute
 from rightseat.faces.operator.connect import ConnectRoutes
+from rightseat.faces.operator.evals import EvalRoutes
 from rightseat.faces.operator.failures import FailuresRoute
 from rightseat.faces.operator.feedback import FeedbackRoutes
 from rightseat.faces.operator.flows import FlowRoutes
@@ -40,6 +42,7 @@ from rightseat.faces.operator.setup import SetupRoutes
 from rightseat.faces.operator.threads import ThreadRoutes
 from rightseat.faces.operator.usage_sums import UsageRoutes
 from rightseat.health.own_server import OwnServer
+from rightseat.operations.evals import Evals
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.rights import Operator
 from rightseat.operations.service import Operations
@@ -82,6 +85,7 @@ def routes(
     own_server: OwnServer | None = None,
     usage: UsageReports | None = None,
     feedback: OwnFeedback | None = None,
+    evals: Callable[[], Evals | None] | None = None,
 ) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
@@ -98,6 +102,7 @@ def routes(
         **ApprovalRoutes(runtime, operations).routes(),
         **AuditRoute(operations).routes(),
         **FeedbackRoutes(operations, feedback).routes(),
+        **EvalRoutes(operations, evals).routes(),
         **FlowRoutes(runtime, auth).routes(),
         **ConnectRoutes(runtime.agents, runtime.faces, auth, options.path).routes(),
         **HealthRoute(own_server, runtime.admission).routes(),

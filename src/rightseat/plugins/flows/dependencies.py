@@ -25,6 +25,19 @@ class SupportsRedaction(Protocol):
     def redact_value(self, value: JsonValue) -> JsonValue: ...
 
 
+class ServeStep(Protocol):
+    """`request` is what the step would send; `perform` makes the call, which has an effect unless `is_safe`."""
+
+    async def __call__(
+        self,
+        context: "StepContext",
+        request: dict[str, JsonValue],
+        perform: Callable[[], Awaitable[StepResult]],
+        *,
+        is_safe: bool,
+    ) -> StepResult: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """`is_dry`: requests, queries and tools are not run; their output is made up from the schemas."""
@@ -42,6 +55,8 @@ class Dependencies:
     """Stores the artifacts of a result for download and returns the result with their ids."""
     user_token: str | None = field(default=None, repr=False)
     """The token of the signed-in user."""
+    serve: "ServeStep | None" = None
+    """Answers every step that reaches more than models, in place of its call: for evaluations, which run no effect."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from rightseat.concurrency import aclosing
 from rightseat.core.events import Custom, Event
 from rightseat.core.ids import new_id
 from rightseat.core.types import JsonValue
-from rightseat.plugins.call_types import PreparedStepCall, StepCall
+from rightseat.plugins.call_types import PreparedStepCall, StepCall, calls_models_only
 from rightseat.plugins.flows import events, pause, retry
 from rightseat.plugins.flows.calls import find_call, llm
 from rightseat.plugins.flows.checkpoint import Pause, StepOutcome, add_usage, is_answer_step
@@ -29,7 +29,7 @@ class Preparation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 async def run_step(state: FlowState, context: StepContext) -> AsyncIterator[Event]:
     """Yield the events of the step. The last one is `RunFinished` if the flow pauses for a person."""
-    step, call = context.step, find_call(context.step)
+    call = find_call(context.step)
     last_pause, state.checkpoint.pause = state.checkpoint.pause, None
     is_approved = last_pause is not None and last_pause.is_approved
     filled = last_pause.filled if last_pause is not None and is_approved else None
@@ -45,8 +45,7 @@ async def run_step(state: FlowState, context: StepContext) -> AsyncIterator[Even
             return
     request = describe_request(context, call, filled)
     yield events.step_input(context, request)
-    is_dangerous = step.dangerous or (isinstance(call, PreparedStepCall) and call.is_dangerous(context))
-    if is_dangerous and not is_approved and not state.dependencies.is_dry:
+    if is_dangerous(context, call) and not is_approved and not state.dependencies.is_dry:
         for event in pause.ask_for_approval(state, context, request, filled):
             yield event
         return
@@ -81,6 +80,11 @@ async def prepare(
     prepared = await state.steps.do(f"{state.engine_key(context)}:fill", Preparation, work)
     state.checkpoint.usage = add_usage(state.checkpoint.usage, prepared.usage)
     return prepared
+
+
+def is_dangerous(context: StepContext, call: StepCall | PreparedStepCall) -> bool:
+    """Whether a person has to approve the step."""
+    return context.step.dangerous or (isinstance(call, PreparedStepCall) and call.is_dangerous(context))
 
 
 def describe_request(
@@ -122,13 +126,22 @@ async def stream_answer(state: FlowState, context: StepContext) -> AsyncIterator
 
 
 async def run_call(context: StepContext, call: StepCall | PreparedStepCall, filled: FilledSlots | None) -> StepOutcome:
-    store_artifacts = context.dependencies.store_artifacts
+    store_artifacts, serve = context.dependencies.store_artifacts, context.dependencies.serve
+
+    async def make_call(context: StepContext) -> StepResult:
+        if isinstance(call, PreparedStepCall):
+            return await call.perform(context, filled or FilledSlots({}, {}))
+        return await call.perform(context)
 
     async def perform(context: StepContext) -> StepResult:
-        if isinstance(call, PreparedStepCall):
-            result = await call.perform(context, filled or FilledSlots({}, {}))
+        if serve is None or calls_models_only(context.step):
+            result = await make_call(context)
         else:
-            result = await call.perform(context)
+            is_safe = isinstance(call, PreparedStepCall) and not (
+                call.has_effect(context) or is_dangerous(context, call)
+            )
+            request = describe_request(context, call, filled)
+            result = await serve(context, request, partial(make_call, context), is_safe=is_safe)
         return result if store_artifacts is None else await store_artifacts(result)
 
     return await retry.run_with_retries(context, perform, retry.find_policy(context))

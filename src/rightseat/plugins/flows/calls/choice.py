@@ -192,6 +192,7 @@ def label(step: Step) -> str:
 
 CALL = CallType(
     runner=StepCall(perform),
+    calls_models_only=True,
     summary="Chooses the next step, by the conditions in `when` or by a model.",
     params={
         "instruction": {**TEXT, "description": "What is to be decided."},

@@ -93,6 +93,7 @@ def label(step: Step) -> str:
 
 CALL = CallType(
     runner=StepCall(perform),
+    calls_models_only=True,
     summary="Takes values out of `data` by their paths.",
     params={
         "keys": {**TEXTS, "minItems": 1, "description": "Paths such as items[*].name."},

@@ -189,6 +189,7 @@ def check_params(fields: Fields, name: str, context: LoadContext, report: Diagno
 TEMPLATE = {**TEXT, "description": "A template: {question}, {data}, {context} …"}
 CALL = CallType(
     runner=StepCall(perform),
+    calls_models_only=True,
     summary="Asks a model. With `output_schema` the output is JSON. `model` is a role that the operator defines.",
     params={
         "system_prompt": TEMPLATE,

@@ -9,4 +9,6 @@ async def perform(context: StepContext) -> StepResult:
     return StepResult()
 
 
-CALL = CallType(runner=StepCall(perform), summary="Does nothing.", keeps_data=True, is_external=False)
+CALL = CallType(
+    runner=StepCall(perform), summary="Does nothing.", keeps_data=True, is_external=False, calls_models_only=True
+)

@@ -29,6 +29,7 @@ def label(step: Step) -> str:
 
 CALL = CallType(
     runner=StepCall(perform),
+    calls_models_only=True,
     summary="Draws the table in `data` as a chart. A model chooses the options that are not set.",
     params={
         "type": {"enum": list(KINDS)},

@@ -1,0 +1,25 @@
+"""`rightseat eval export`: writes a dataset in the format of another program."""
+
+from pathlib import Path
+
+import click
+
+from rightseat.cli.eval import FOLDER
+from rightseat.evals.dataset import read_dataset
+from rightseat.evals.interchange import export_dataset
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--to", "form", type=click.Choice(["pydantic-evals"]), required=True, help="The other program.")
+@click.option("-o", "output", type=click.Path(path_type=Path), help="Write to this file instead of stdout.")
+def command(dataset: str, form: str, output: Path | None) -> None:
+    """Write DATASET in the format of another program.
+
+    What pydantic-evals has no word for, such as recorded tool calls, is in the metadata of each case.
+    """
+    text = export_dataset(read_dataset(FOLDER, dataset))
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
