@@ -1,6 +1,6 @@
 """The model `local`: 135 million parameters behind llama.cpp's server, as the suite tool-calls fetches and starts it.
 
-Claude Code's prompt without tools has thousands of tokens, and a model ten times as large reads them ten times as slowly.
+Claude Code's prompt without tools has 1,500 tokens, which a processor with other work reads in minutes even so.
 """
 
 from pathlib import Path
