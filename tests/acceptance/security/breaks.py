@@ -265,7 +265,7 @@ BREAKS = {
     "tags-without-bound": Break(
         "a vote may have any number of tags",
         "operations/feedback.py",
-        "if len(judgement.tags) > MAX_TAGS:",
+        "if len(sent.tags) > MAX_TAGS:",
         "if False:",
         ("feedback-hostile",),
         suite="feedback",
