@@ -1770,7 +1770,7 @@ export interface components {
             model: string;
             limit: string;
         };
-        /** @description A question that waits for a person. `title` is a heading, `translations` has the texts in other languages. `schema` is the JSON Schema of its answer, `about` what it is about. `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and accepts no second answer. */
+        /** @description A question that waits for a person. `title` is a heading, `translations` has both texts in other languages. `schema` is the JSON Schema of its answer, `about` what it is about. `answered_in` is the run that continues with an answer: such a question is listed until that run ends, and accepts no second answer. */
         ApprovalLine: {
             id: string;
             thread: string;
