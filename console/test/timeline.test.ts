@@ -200,7 +200,10 @@ test("a run that was stopped did not fail: what it leaves open is stopped, and i
     begin("s0", "run", "default", 0),
     begin("s1", "model", "upstream", 10, "s0"),
   ]);
-  const stopped = timelineOf(begun, entries("r1", [{ type: "RunFinished", outcome: "cancelled" }]));
+  const stopped = timelineOf(
+    begun,
+    entries("r1", [end("s1", 50, { error: "cancelled" }), { type: "RunFinished", outcome: "cancelled" }]),
+  );
 
   expect(stopped.spans.map((span) => span.state)).toEqual(["cancelled", "cancelled"]);
   expect(totalsOf(timelineOf(begun), 100).modelCalls).toBe(1);

@@ -59,6 +59,9 @@ type TimedEvent = Extract<LogEvent, { type: "RunStarted" | "SpanStarted" | "Span
 const TIMED = new Set<LogEvent["type"]>(["RunStarted", "SpanStarted", "SpanEnded", "RunFinished", "RunFailed"]);
 const isTimed = (event: LogEvent): event is TimedEvent => TIMED.has(event.type);
 
+/** The `error` of a span that ended because its run was stopped. */
+const CANCELLED = "cancelled";
+
 /** `position` is that of the first of the entries in the log of the thread. */
 export function foldTimeline(timeline: Timeline, entries: readonly Entry[], position: number): Timeline {
   if (!entries.some(({ event }) => isTimed(event))) return timeline;
@@ -143,7 +146,7 @@ function endSpan(draft: Draft, run: string, event: Extract<LogEvent, { type: "Sp
     ...span,
     to: began + event.at,
     first: typeof event.first === "number" ? began + event.first : null,
-    state: event.error ? "failed" : "ended",
+    state: event.error === CANCELLED ? "cancelled" : event.error ? "failed" : "ended",
     usage: event.usage ?? {},
     reason: event.reason ?? "",
     error: event.error ?? "",

@@ -28,7 +28,7 @@ export function SpanDetails({ span, snapshot, now, onClose }: Props) {
         </span>
         {span.reason && <span className="state-chip">{span.reason}</span>}
         {span.error && (
-          <span className="state-chip" data-state="failed">
+          <span className="state-chip" data-state={span.state}>
             {span.error}
           </span>
         )}
