@@ -1,11 +1,13 @@
 """A model that does what the question tells it: `type: tests.evals.directed_model`.
 
-The question is JSON: `calls` are the rounds of calls before the answer `say`; `fail` is the text of an error.
+The question is JSON: `calls` are the rounds of calls before the answer `say`; `fail` is the text of an error. One with
+`waits` creates the file `GATE.NAME` and is answered once the file `GATE` exists.
 """
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from rightseat.core.errors import ModelError
 from rightseat.core.messages import Result
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk, UsageChunk
+from tests.conditions import until
 
 PROMPTS: list[Prompt] = []
 """Those of all models, since a test cleared it."""
@@ -21,6 +24,7 @@ PROMPTS: list[Prompt] = []
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     max_tokens: int = 20
+    gate: Path | None = None
 
 
 def build(options: Options) -> "DirectedModel":
@@ -37,17 +41,36 @@ class DirectedModel:
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         try:
-            for _ in range(3):
-                await asyncio.sleep(0)
+            told = {} if is_judge(prompt) else read_question(prompt)
+            if (gate := self.options.gate) is not None and told.get("waits"):
+                gate.with_name(f"{gate.name}.{told['name']}").touch()
+                await until(gate.exists)
+            await asyncio.sleep(0)  # others are asked meanwhile
             for chunk in respond(prompt):
                 yield chunk
         finally:
             self.open -= 1
 
 
+def is_judge(prompt: Prompt) -> bool:
+    return "verdict" in json.dumps(prompt.parameters.response_schema)
+
+
+def find_question(prompt: Prompt) -> int:
+    return max(place for place, message in enumerate(prompt.messages) if message.role == "user")
+
+
+def read_question(prompt: Prompt) -> dict[str, Any]:
+    """Also if the prompt of a flow quotes it."""
+    text = prompt.messages[find_question(prompt)].text
+    found: dict[str, Any] = json.JSONDecoder().raw_decode(text, text.index('{"say"'))[0]
+    return found
+
+
 def respond(prompt: Prompt) -> list[Chunk]:
-    last = max(place for place, message in enumerate(prompt.messages) if message.role == "user")
-    told: dict[str, Any] = json.loads(prompt.messages[last].text)
+    if is_judge(prompt):
+        return [TextChunk('{"reason": "r", "verdict": "pass"}'), UsageChunk(100, 20), StopChunk("stop")]
+    told, last = read_question(prompt), find_question(prompt)
     if "fail" in told:
         raise ModelError(told["fail"])
     usage = UsageChunk(input_tokens=100, output_tokens=20)

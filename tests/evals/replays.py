@@ -32,9 +32,11 @@ def loop(**options: Any) -> dict[str, Any]:
 
 async def replay(found: Config, missing: Any = "fail", folder: Path = Path(), **case: Any) -> Attempt:
     async with open_replay_runtime(found) as opened:
-        parsed = Case.model_validate({"name": "c", **case})
+        parsed = Case.model_validate({"name": "c", "missing": missing, **case})
+        policy = parsed.missing
+        assert policy is not None
         meter = EvalMeter(EvalMetering(), "default")
-        return await ReplayedCase(opened.runtime, meter, "default", parsed, missing, folder).run(1)
+        return await ReplayedCase(opened.runtime, meter, "default", parsed, policy, folder).run(1)
 
 
 def served(attempt: Attempt) -> Sequence[tuple[str, str]]:

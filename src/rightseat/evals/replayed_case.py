@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-import json
+import logging
 import mimetypes
 import time
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import msgspec
 
 from rightseat.core import events as e
 from rightseat.core.ask import ANYONE, Answer, Ask, Context, Parameters, ToolOffer
-from rightseat.core.errors import RightseatError
+from rightseat.core.errors import ConfigError, RightseatError
 from rightseat.core.ids import new_id
 from rightseat.core.loop.tool_calls import read_arguments
 from rightseat.core.messages import Message, Part, Result, Text, assistant, build_media, media_kind, system, user
@@ -24,11 +24,34 @@ from rightseat.evals.eval_meter import EvalMeter
 from rightseat.evals.replay import REPLAY, Replay
 from rightseat.limits.meter import METER
 
+logger = logging.getLogger(__name__)
+
 JUDGED_FAILURES = frozenset({"guard_denied", "max_turns_exceeded", "response_too_long", "too_many_tool_calls"})
 """A run that failed so is an answer of the agent, which scorers judge. After other errors there is no answer."""
 ROLES = {"user": user, "assistant": assistant, "system": system}
 MAX_RESUMED_RUNS = 100
 """Runs of one turn that continue after an approval or a call of the client."""
+
+
+def check_case(case: Case) -> None:
+    """Raises `ConfigError` if the case has what no client could send."""
+    for name, read in (("tools", read_tools), ("context", read_context), ("parameters", read_parameters)):
+        try:
+            read(case)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"the case {case.name!r}: {name}: {error}.") from None
+
+
+def read_tools(case: Case) -> tuple[ToolOffer, ...]:
+    return tuple(msgspec.convert(dict(one), ToolOffer) for one in case.tools)
+
+
+def read_context(case: Case) -> tuple[Context, ...]:
+    return tuple(msgspec.convert(dict(one), Context) for one in case.context)
+
+
+def read_parameters(case: Case) -> Parameters:
+    return msgspec.convert(dict(case.parameters), Parameters)
 
 
 class ReplayedCase:
@@ -83,6 +106,9 @@ class ReplayedCase:
                 messages = thread.messages if thread else ()
         except RightseatError as error:
             self.replay.error = self.replay.error or error.message
+        except Exception as error:
+            logger.exception("the case %s could not be replayed", self._case.name)
+            self.replay.error = self.replay.error or f"{type(error).__name__}: {error}"
         finally:
             await self._runtime.delete(self._thread_id, ANYONE)
 
@@ -118,9 +144,9 @@ class ReplayedCase:
             messages=messages,
             agent=self._agent,
             thread_id=self._thread_id,
-            tools=tuple(msgspec.convert(dict(one), ToolOffer) for one in case.tools),
-            context=tuple(msgspec.convert(dict(one), Context) for one in case.context),
-            parameters=msgspec.convert(dict(case.parameters), Parameters),
+            tools=read_tools(case),
+            context=read_context(case),
+            parameters=read_parameters(case),
             state=case.state,
             answers=answers,
             purpose="eval",
@@ -247,7 +273,3 @@ class CallRecorder:
         """The person denied the call, as recorded."""
         if id is not None:
             self._denied.add(id)
-
-
-def to_json(events: Sequence[e.Event]) -> str:
-    return json.dumps(msgspec.to_builtins(events))

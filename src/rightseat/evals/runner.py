@@ -1,6 +1,7 @@
 """Runs the cases of datasets: some at once, within a budget, and none again whose attempt is stored."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ from rightseat.evals.results import (
 from rightseat.evals.scorers import score_attempt
 from rightseat.limits.kinds import NANO
 from rightseat.limits.meter import METER
+
+logger = logging.getLogger(__name__)
 
 UNCACHED_FIELDS = {"scorers", "expected", "tags", "source"}
 """Fields of a case that no agent receives."""
@@ -141,6 +144,9 @@ class EvalRunner:
                 scores = await score_attempt(attempt, planned.case, scorers, self.replay.models.__getitem__, verdicts)
             except OutOfBudget:
                 return None
+            except Exception as error:
+                logger.exception("the case %s of %s could not be scored", planned.case.name, planned.file.name)
+                scores = [Score("scorers", None, f"a scorer raised {type(error).__name__}: {error}")]
         return make_attempt_result(attempt, scores)
 
     async def _replay(self, planned: PlannedCase, number: int, key: str) -> Attempt | None:

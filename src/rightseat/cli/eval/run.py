@@ -3,8 +3,8 @@
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from rightseat.evals.cases import MissingPolicy
 from rightseat.evals.dataset import list_datasets, read_dataset
 from rightseat.evals.eval_meter import Budget, EvalMetering
 from rightseat.evals.replay_runtime import open_replay_runtime
+from rightseat.evals.replayed_case import check_case
 from rightseat.evals.reports import FORMATS, ReportFormat, format_result
 from rightseat.evals.result_store import ResultStore
 from rightseat.evals.results import EvalResult, Variant
@@ -120,6 +121,7 @@ def prepare(
     if not cases:
         raise ConfigError(f"There is no case {pattern!r} in {', '.join(names) or f'{FOLDER}/'}.")
     for case in cases:
+        check_case(case.case)
         if case.agent not in config.agents:
             raise ConfigError(
                 f"{case.file.path}: the case {case.case.name!r} asks the agent {case.agent!r}, which is not configured."
@@ -152,10 +154,28 @@ async def run(
         async with opened_ledger(config) as ledger, open_replay_runtime(config) as replay:
             metering = EvalMetering(prices_of(config), config.limits_reserve, Budget(budget), ledger)
             runner = EvalRunner(replay, store, metering, settings, progress.add)
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, runner.stop.set)
-            result = await runner.run(cases, variant, label)
+            with stopping_at_interrupt(runner.stop):
+                result = await runner.run(cases, variant, label)
         progress.end()
         return result
+
+
+@contextmanager
+def stopping_at_interrupt(stop: asyncio.Event) -> Iterator[None]:
+    """The first Ctrl-C ends the evaluation with what there is, the second one the process."""
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        stop.set()
+
+    with suppress(NotImplementedError):  # Windows: Ctrl-C ends the process, and attempts are kept
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        with suppress(NotImplementedError):
+            loop.remove_signal_handler(signal.SIGINT)
 
 
 @asynccontextmanager
