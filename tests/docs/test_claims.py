@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from rightseat import parts
+from rightseat.evals.dataset_schema import make_schema
 from tests.compatibility.locked import CLIENTS
 from tests.docs.blocks import BLOCK, PAGES, ROOT
 
@@ -162,6 +163,7 @@ def configuration_keys() -> tuple[frozenset[str], frozenset[str]]:
         json.loads((ROOT / f"docs/reference/{name}.schema.json").read_text())
         for name in ("rightseat", "plugin", "flow")
     ]
+    schemas.append(make_schema())  # of the datasets of evaluations
     return frozenset(schemas[0]["properties"]) | {"backend"}, frozenset(
         key for schema in schemas for key in keys(schema)
     )

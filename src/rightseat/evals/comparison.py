@@ -48,7 +48,7 @@ class Figure(msgspec.Struct, frozen=True):
     interval: tuple[float, float]
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class ResultComparison(msgspec.Struct, frozen=True, kw_only=True):
     """`cases` are compared: they are in both results with the same content, and no attempt had an error."""
 
     a: ResultName
@@ -74,7 +74,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, Figure]
 
 
-def compare(a: EvalResult, b: EvalResult) -> Comparison:
+def compare(a: EvalResult, b: EvalResult) -> ResultComparison:
     in_a, in_b = ({(case.dataset, case.name): case for case in result.cases} for result in (a, b))
     both = [key for key in in_a if key in in_b]
     equal = [key for key in both if in_a[key].content == in_b[key].content]
@@ -90,7 +90,7 @@ def compare(a: EvalResult, b: EvalResult) -> Comparison:
         verdict = "better" if difference > 0 else "worse"
     interval = bootstrap_interval([float(one) for one in differences])
     diverged = sum("diverged" in (first.outcome, second.outcome) for first, second in changed)
-    return Comparison(
+    return ResultComparison(
         a=ResultName(a.id, a.label),
         b=ResultName(b.id, b.label),
         cases=len(pairs),

@@ -21,7 +21,7 @@ from rightseat.evals.attempts import Score
 from rightseat.evals.cases import Dataset
 from rightseat.evals.dataset import list_datasets, read_dataset
 from rightseat.evals.dataset_errors import DatasetError
-from rightseat.evals.scorer_options import Judge
+from rightseat.evals.scorer_options import JudgeOptions
 from rightseat.text import one_line, truncate
 
 MAX_REASON_CHARS = 500
@@ -38,7 +38,7 @@ INSTRUCTIONS = (
 )
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class JudgeVerdict(msgspec.Struct, frozen=True):
     reason: str
     verdict: Literal["pass", "fail"]
 
@@ -51,13 +51,15 @@ class Verdicts(Protocol):
     def add_verdict(self, key: str, verdict: str) -> None: ...
 
 
-async def judge_text(text: str, options: Judge, get_model: Callable[[str], Model], verdicts: Verdicts | None) -> Score:
+async def judge_text(
+    text: str, options: JudgeOptions, get_model: Callable[[str], Model], verdicts: Verdicts | None
+) -> Score:
     """A verdict that cannot be read is not kept."""
     parts = (options.rubric, options.model, text)
     key = blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
     kept = verdicts.find_verdict(key) if verdicts is not None else None
     if kept is not None:
-        return _make_score(msgspec.json.decode(kept, type=Verdict))
+        return _make_score(msgspec.json.decode(kept, type=JudgeVerdict))
     model = get_model(options.model)
     answer = ""
     for temperature in (0.0, None):
@@ -66,7 +68,7 @@ async def judge_text(text: str, options: Judge, get_model: Callable[[str], Model
         except ModelError as error:
             return Score("judge", None, f"the judge {options.model!r} failed: {error.message}")
         try:
-            verdict = msgspec.json.decode(answer, type=Verdict)
+            verdict = msgspec.json.decode(answer, type=JudgeVerdict)
         except JSON_ERRORS:
             continue
         if verdicts is not None:
@@ -76,7 +78,7 @@ async def judge_text(text: str, options: Judge, get_model: Callable[[str], Model
     return Score("judge", None, f"the judge {options.model!r} returned no verdict, twice: {got!r}")
 
 
-def _make_score(verdict: Verdict) -> Score:
+def _make_score(verdict: JudgeVerdict) -> Score:
     return Score("judge", verdict.verdict == "pass", truncate(one_line(verdict.reason), MAX_REASON_CHARS))
 
 
@@ -105,5 +107,5 @@ def _list_self_judges(dataset: Dataset, agent_models: Mapping[str, str]) -> Iter
     for case in dataset.cases:
         judged = agent_models.get(case.agent or dataset.agent or "default")
         for scorer in (*dataset.scorers, *case.scorers):
-            if "judge" in scorer and Judge.model_validate(scorer["judge"]).model == judged:
+            if "judge" in scorer and JudgeOptions.model_validate(scorer["judge"]).model == judged:
                 yield judged

@@ -8,7 +8,7 @@ through models, toolboxes and flows; every other agent is answered like a tool.
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Protocol, cast, runtime_checkable
 
 from rightseat.agents.flows import Flows
 from rightseat.app.part_registry import AgentReference
@@ -28,6 +28,13 @@ from rightseat.plugins.collection import Collection
 from rightseat.plugins.flows.dependencies import StepContext
 from rightseat.plugins.results import StepErrorCode, StepFailed, StepResult
 from rightseat.toolboxes.plugins import PluginToolbox
+
+
+@runtime_checkable
+class HasPins(Protocol):
+    """The toolbox of an MCP server."""
+
+    def prefer_pins(self) -> None: ...
 
 
 class RecordedError(RightseatError):
@@ -124,6 +131,8 @@ def replay_toolbox(toolbox: Toolbox) -> Toolbox:
         return AgentToolbox({name: replay_agent(name, agent) for name, agent in toolbox.agents.items()})
     if type(toolbox) is PluginToolbox:
         replay_flows(toolbox.collection)
+    elif isinstance(toolbox, HasPins):
+        toolbox.prefer_pins()
     return ReplayToolbox(toolbox)
 
 

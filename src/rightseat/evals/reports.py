@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from rightseat.evals.comparison import Comparison
+from rightseat.evals.comparison import ResultComparison
 from rightseat.evals.results import CaseResult, EvalResult
 from rightseat.text import one_line, truncate
 
@@ -37,7 +37,7 @@ def format_result(result: EvalResult, form: ReportFormat) -> str:
             return "\n".join(_table_result(result))
 
 
-def format_comparison(comparison: Comparison, form: ReportFormat) -> str:
+def format_comparison(comparison: ResultComparison, form: ReportFormat) -> str:
     match form:
         case "json":
             return _format_json(comparison)
@@ -103,7 +103,7 @@ def align(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
-def _table_comparison(comparison: Comparison) -> Iterator[str]:
+def _table_comparison(comparison: ResultComparison) -> Iterator[str]:
     rows = [(f"{case.dataset}/{case.name}", case.a, case.b, truncate(case.b_text, 80)) for case in comparison.changed]
     if rows:
         yield from align(("CHANGED CASE", "A", "B", "ANSWER OF B"), rows)
@@ -112,7 +112,7 @@ def _table_comparison(comparison: Comparison) -> Iterator[str]:
     yield printable(comparison.sentence)
 
 
-def _list_facts(comparison: Comparison) -> Iterator[str]:
+def _list_facts(comparison: ResultComparison) -> Iterator[str]:
     """What else is to be said about the comparison, a line each."""
     yield (
         f"Passed in both {comparison.both_passed}, only in A {comparison.only_a_passed}, only in B "
@@ -158,7 +158,7 @@ def _markdown_result(result: EvalResult) -> Iterator[str]:
     yield from _markdown_table(("case", "outcome", "reason"), rows)
 
 
-def _markdown_comparison(comparison: Comparison) -> Iterator[str]:
+def _markdown_comparison(comparison: ResultComparison) -> Iterator[str]:
     yield f"**{comparison.sentence}**"
     rows = [(f"{case.dataset}/{case.name}", case.a, case.b, case.b_text) for case in comparison.changed]
     yield from _markdown_table(("changed case", "before", "after", "answer after"), rows)

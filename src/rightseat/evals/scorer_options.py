@@ -198,7 +198,7 @@ class AtMost(ScorerOptions):
     at_most: float = Field(ge=0)
 
 
-class Judge(ScorerOptions):
+class JudgeOptions(ScorerOptions):
     """A model judges the answer by the rubric."""
 
     rubric: str = Field(min_length=1)
@@ -220,7 +220,7 @@ SCORERS: dict[str, type[ScorerOptions]] = {
     "tokens": AtMost,
     "cost": AtMost,
     "model_calls": AtMost,
-    "judge": Judge,
+    "judge": JudgeOptions,
 }
 
 

@@ -63,7 +63,7 @@ async def _score(
     if name not in SCORERS:
         return await _score_by_own(name, value, attempt, case)
     checked = SCORERS[name].model_validate(value)
-    if isinstance(checked, options.Judge):
+    if isinstance(checked, options.JudgeOptions):
         return await judge_text(attempt.text, checked, get_model, verdicts)
     try:
         reason = (
@@ -104,7 +104,7 @@ def check_scorers(files: Iterable[DatasetFile], models: Collection[str]) -> None
                 load_scorer(name)
             except ConfigError as error:
                 wrong.append(f"{file.path}: the scorer {name!r}: {error.message}")
-        judges = [options.Judge.model_validate(scorer["judge"]).model for scorer in scorers if "judge" in scorer]
+        judges = [options.JudgeOptions.model_validate(scorer["judge"]).model for scorer in scorers if "judge" in scorer]
         for judge in dict.fromkeys(judges):
             if judge not in models:
                 known = ", ".join(models) or "none"

@@ -39,7 +39,7 @@ class NothingToAnswer(RightseatError):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PlannedTurn:
     """What a request asks for: the whole conversation with its new messages, and the id of the reply.
 
     `reply` is the existing part of a reply that is continued. `truncate_at` and `answers` are those of the ask.
@@ -54,7 +54,7 @@ class Turn:
     """The reply has a run already."""
 
 
-def plan_turn(chat: UIChatBody, thread: Thread | None, pending: Sequence[Pending]) -> Turn:
+def plan_turn(chat: UIChatBody, thread: Thread | None, pending: Sequence[Pending]) -> PlannedTurn:
     """Raises `BadRequest` or `NothingToAnswer`."""
     groups = group_messages(thread.messages) if thread else []
     if not groups:
@@ -79,7 +79,7 @@ def plan_turn(chat: UIChatBody, thread: Thread | None, pending: Sequence[Pending
         raise NothingToAnswer("There is nothing to continue: the question was answered already, or it expired.")
     is_continued = open_reply is not None and not new
     reply_id = open_reply if open_reply is not None and is_continued else new_reply_id()
-    return Turn(
+    return PlannedTurn(
         messages=(*(one for group in kept for one in group.messages), *results, *read_questions(new, reply_id)),
         reply_id=reply_id,
         reply=groups[-1] if groups[-1].is_reply and not new else None,
@@ -94,7 +94,7 @@ def find_open_reply(groups: Sequence[MessageGroup]) -> str | None:
     return groups[-1].id if groups[-1].is_reply else find_reply_id(groups[-1].messages)
 
 
-def begin_thread(listed: Sequence[UIMessage]) -> Turn:
+def begin_thread(listed: Sequence[UIMessage]) -> PlannedTurn:
     """The server does not have this chat: the texts of the client's list become the thread."""
     if listed[-1].role != "user":
         raise NothingToAnswer("This chat is not stored on the server, so its last message cannot be continued.")
@@ -104,7 +104,7 @@ def begin_thread(listed: Sequence[UIMessage]) -> Turn:
         for one in listed[:-1]
         if one.id != listed[-1].id
     ]
-    return Turn((*(one for one in earlier if one), *read_questions(listed[-1:], reply_id)), reply_id)
+    return PlannedTurn((*(one for one in earlier if one), *read_questions(listed[-1:], reply_id)), reply_id)
 
 
 def split_new_messages(

@@ -19,7 +19,7 @@ from rightseat.plugins.operations import OperationClient
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scope import Scope, Upload
 from rightseat.plugins.sql.databases import Databases
-from rightseat.plugins.testing.cases import BadCases, Case, ExpectedRun, read_cases
+from rightseat.plugins.testing.cases import BadCases, ExpectedRun, PluginCase, read_cases
 from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets, ScriptedModelCaller, insert_secrets
 
 WAITING_STATUSES = {"input_required": "waiting_input", "approval_required": "waiting_approval"}
@@ -110,7 +110,7 @@ async def run_plugin(plugin: Plugin, allowed_lib_digests: Collection[str] = ()) 
     return reports
 
 
-async def try_case(plugin: Plugin, case: Case, databases: Databases, tool_runner: ToolRunner) -> list[str]:
+async def try_case(plugin: Plugin, case: PluginCase, databases: Databases, tool_runner: ToolRunner) -> list[str]:
     """Return the differences between the case and its run."""
     flow = plugin.flow(case.flow)
     if flow is None:
@@ -178,7 +178,7 @@ def is_failure(event: Event) -> bool:
     return is_step and event.value["event"] == "failed"  # type: ignore[union-attr, index, call-overload]
 
 
-def build_case_scope(case: Case) -> Scope:
+def build_case_scope(case: PluginCase) -> Scope:
     files = [
         Upload(
             f"file-{number}",

@@ -74,7 +74,7 @@ class ExpectedRun(_Shape):
     answer_contains: Annotated[list[str], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)] = []
 
 
-class Case(_Shape):
+class PluginCase(_Shape):
     """`model` maps a step (or `on_error`, `answer`) to one response for all its calls, or a list of one per call."""
 
     name: str
@@ -97,7 +97,7 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def read_cases(folder: Path) -> list[Case]:
+def read_cases(folder: Path) -> list[PluginCase]:
     """The test cases of a plugin; empty without a file. Raises `BadCases`."""
     file = folder / FILE
     if not file.is_file():
@@ -113,9 +113,9 @@ def read_cases(folder: Path) -> list[Case]:
     return [_read_case(file, number, one) for number, one in enumerate(cases)]
 
 
-def _read_case(file: Path, number: int, value: JsonValue) -> Case:
+def _read_case(file: Path, number: int, value: JsonValue) -> PluginCase:
     try:
-        return Case.model_validate(value)
+        return PluginCase.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in (number, *first["loc"]))

@@ -59,6 +59,15 @@ class Pins:
             self._report(options, key, seen[key])
         return Changes(tuple(tool.name for tool in tools if key_of(tool.name) in changed), INSTRUCTIONS in changed)
 
+    async def read(self, options: Options) -> tuple[tuple[types.Tool, ...], str] | None:
+        """The pinned tools and instructions; None if nothing is pinned, or a definition is stored as its hash."""
+        pinned = await self._store.read(options.pin_key)
+        definitions = {key: json.loads(pin.definition) for key, pin in pinned.items()}
+        about = definitions.pop(INSTRUCTIONS, {"instructions": ""})
+        if not definitions or any("sha256" in one for one in (about, *definitions.values())):
+            return None
+        return tuple(map(types.Tool.model_validate, definitions.values())), str(about["instructions"])
+
     async def _compare(self, options: Options, seen: dict[str, str]) -> list[str]:
         pinned = await self._store.read(options.pin_key)
         if new := {key: definition for key, definition in seen.items() if key not in pinned}:

@@ -59,6 +59,8 @@ class McpServer:
         self.options = options
         self.redactor = Redactor(secrets=find_secrets({**options.plain_headers, **options.plain_env}))
         """Redacts the operator's secrets in messages of the server."""
+        self.prefers_pins = False
+        """Whether the pinned tools are listed without asking the server, if there are any: for evaluations."""
         self._pins = pins
         self._connections: dict[bytes, Connection] = {}
         self._failures: dict[bytes, tuple[float, AgentError]] = {}
@@ -78,6 +80,9 @@ class McpServer:
     async def listing(self, headers: Mapping[str, str]) -> Listing:
         """The tools for these headers. The list is cached, and so is a failure to connect."""
         key, now = key_of(headers), asyncio.get_running_loop().time()
+        if self.prefers_pins and (pinned := await self._pinned_listing()) is not None:
+            remember(self._listed, key, (now, pinned))
+            return pinned
         async with self._locks.setdefault(key, asyncio.Lock()):
             if (failed := self._failures.get(key)) and now - failed[0] < self.options.cache_seconds:
                 raise failed[1]
@@ -93,6 +98,12 @@ class McpServer:
             self._failures.pop(key, None)
             remember(self._listed, key, (now, found))
             return found
+
+    async def _pinned_listing(self) -> Listing | None:
+        if self.options.resources or self.options.prompts:
+            return None  # whether the server has them is not pinned
+        pinned = await self._pins.read(self.options)
+        return None if pinned is None else Listing(pinned[0], (), pinned[1] if self.options.instructions else "")
 
     def _cache_seconds(self, listing: Listing) -> float:
         """Cache a changed listing only briefly, since the change may be accepted at any time."""

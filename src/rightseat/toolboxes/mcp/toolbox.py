@@ -46,6 +46,11 @@ class McpToolbox:
         servers = ([self._main] if self._main else []) + list(self._others.values())
         await asyncio.gather(*(server.close() for server in servers))
 
+    def prefer_pins(self) -> None:
+        """List pinned tools without asking their server."""
+        for server in (*([self._main] if self._main else []), *self._others.values()):
+            server.prefers_pins = True
+
     async def tools(self, ask: Ask) -> Sequence[Tool]:
         """Raise `AgentError` if the configured server fails; failures of others are reported by `initial_events`."""
         found: list[Tool] = []

@@ -72,7 +72,7 @@ async def stream(context: StepContext, policy: RetryPolicy) -> AsyncIterator[Eve
     scope = SpanScope(span)
     try:
         for number in range(policy.times + 1):
-            attempt = Attempt(replace(context, timeout=min(context.timeout, until - time.monotonic())))
+            attempt = CallAttempt(replace(context, timeout=min(context.timeout, until - time.monotonic())))
             try:
                 async with aclosing(attempt.stream()) as events:
                     async for event in events:
@@ -98,7 +98,7 @@ async def stream(context: StepContext, policy: RetryPolicy) -> AsyncIterator[Eve
         scope.close()
 
 
-class Attempt:
+class CallAttempt:
     """One streamed model call, and what it has received so far."""
 
     def __init__(self, context: StepContext) -> None:
