@@ -4,7 +4,6 @@ The question is JSON: `calls` are the rounds of calls before the answer `say`; `
 `waits` creates the file `GATE.NAME` and is answered once the file `GATE` exists.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -34,22 +33,15 @@ def build(options: Options) -> "DirectedModel":
 class DirectedModel:
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.open = self.most_open = 0
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         PROMPTS.append(prompt)
-        self.open += 1
-        self.most_open = max(self.most_open, self.open)
-        try:
-            told = {} if is_judge(prompt) else read_question(prompt)
-            if (gate := self.options.gate) is not None and told.get("waits"):
-                gate.with_name(f"{gate.name}.{told['name']}").touch()
-                await until(gate.exists)
-            await asyncio.sleep(0)  # others are asked meanwhile
-            for chunk in respond(prompt):
-                yield chunk
-        finally:
-            self.open -= 1
+        told = {} if is_judge(prompt) else read_question(prompt)
+        if (gate := self.options.gate) is not None and told.get("waits"):
+            gate.with_name(f"{gate.name}.{told['name']}").touch()
+            await until(gate.exists)
+        for chunk in respond(prompt):
+            yield chunk
 
 
 def is_judge(prompt: Prompt) -> bool:

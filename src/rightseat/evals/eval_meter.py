@@ -15,7 +15,7 @@ from rightseat.core.call_labels import CallLabels
 from rightseat.core.caller import Downgrade
 from rightseat.core.errors import BudgetExceeded, LimitExceeded, ModelError
 from rightseat.core.model import CannotContinue, Chunk, Model, Prompt
-from rightseat.evals.replay import Replay
+from rightseat.evals.replay import CaseReplay
 from rightseat.limits.book import Settle, UsageKey
 from rightseat.limits.kinds import NANO, UsageCounts
 from rightseat.limits.ledger import Ledger
@@ -81,7 +81,7 @@ class EvalMeter:
     def __init__(self, metering: EvalMetering, agent: str) -> None:
         self._metering = metering
         self._agent = agent
-        self.replay: Replay | None = None
+        self.replay: CaseReplay | None = None
         self.downgrade: Downgrade | None = None  # no limit downgrades an evaluation
         self.calls = self.input_tokens = self.output_tokens = 0
         self._cost = 0

@@ -32,7 +32,7 @@ class ServedCall(NamedTuple):
     error: str | None = None
 
 
-class Replay:
+class CaseReplay:
     """The recording of one attempt. `stop` cancels the run that is in progress."""
 
     def __init__(self, case: Case, missing: MissingPolicy, stop: Callable[[], Awaitable[object]]) -> None:
@@ -150,10 +150,10 @@ class Replay:
         )
 
 
-REPLAY: ContextVar[Replay | None] = ContextVar("rightseat_replay", default=None)
+REPLAY: ContextVar[CaseReplay | None] = ContextVar("rightseat_replay", default=None)
 
 
-def current_replay() -> Replay:
+def current_replay() -> CaseReplay:
     """Raises `ConfigError` outside of a replay: nothing is run there."""
     replay = REPLAY.get()
     if replay is None:

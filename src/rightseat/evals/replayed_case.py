@@ -21,7 +21,7 @@ from rightseat.core.types import JsonValue
 from rightseat.evals.attempts import Attempt, AttemptCall
 from rightseat.evals.cases import Case, MissingPolicy, Turn
 from rightseat.evals.eval_meter import EvalMeter
-from rightseat.evals.replay import REPLAY, Replay
+from rightseat.evals.replay import REPLAY, CaseReplay
 from rightseat.limits.meter import METER
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class ReplayedCase:
         self, runtime: Runtime, meter: EvalMeter, agent: str, case: Case, missing: MissingPolicy, folder: Path
     ) -> None:
         self._runtime, self._meter, self._agent, self._case, self._folder = runtime, meter, agent, case, folder
-        self.replay = Replay(case, missing, self._cancel)
+        self.replay = CaseReplay(case, missing, self._cancel)
         meter.replay = self.replay
         self.events: list[e.Event] = []
         self._thread_id = new_id("thread")
@@ -221,7 +221,7 @@ class ReplayedCase:
 class CallRecorder:
     """The calls of an attempt, in the order in which the model made them, from the events of its runs."""
 
-    def __init__(self, replay: Replay) -> None:
+    def __init__(self, replay: CaseReplay) -> None:
         self._replay = replay
         self._names: dict[str, tuple[str, list[str]]] = {}
         self._calls: list[tuple[str, AttemptCall]] = []
