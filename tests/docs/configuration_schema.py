@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from rightseat import parts
 from rightseat.config.access import Access, FaceAccess
-from rightseat.config.evals import Evals
+from rightseat.config.evals import EvalOptions
 from rightseat.config.shape import DEFAULT_TYPES, ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.webhook import WebhookOptions
@@ -47,7 +47,7 @@ def build_schema() -> Schema:
         "limits_reserve": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "limits_webhook": _options(WebhookOptions, "limits_webhook", definitions),
         "timezone": {"type": "string", "default": ConfigFile.model_fields["timezone"].default},
-        "evals": _options(Evals, "evals", definitions),
+        "evals": _options(EvalOptions, "evals", definitions),
     }
     texts = descriptions(ConfigFile)
     return {

@@ -21,7 +21,7 @@ from rightseat.core.log import Entry, Writer
 from rightseat.core.messages import user
 from rightseat.logs.memory import MemoryLog
 from rightseat.operations import run_recorder
-from rightseat.operations.recordings import REMOVED, RecordedAsk, Recording
+from rightseat.operations.recordings import REMOVED, RecordedAsk, RunRecording
 from rightseat.operations.run_recorder import RunRecorder
 from rightseat.stores.databases import connect
 from rightseat.stores.recordings import SqlRecordings
@@ -36,7 +36,7 @@ EVENTS = (
     TextDelta("m", "lo"),
     TextEnded("m"),
 )
-RECORDING = Recording(
+RECORDING = RunRecording(
     run="r",
     thread="t",
     owner="anna",
@@ -133,7 +133,7 @@ async def test_a_user_is_forgotten_with_the_recordings(store: SqlThreads) -> Non
 
 async def test_a_recording_expires_unless_it_is_kept(store: SqlThreads) -> None:
     for name in ("old", "kept"):
-        await store.recordings.add(Recording(run=name, thread="t", owner="anna", agent="clerk"), "2001-01-01T00:00Z")
+        await store.recordings.add(RunRecording(run=name, thread="t", owner="anna", agent="clerk"), "2001-01-01T00:00Z")
     await store.recordings.keep("kept", LATER)
     await store.recordings.keep("kept", SOON)  # never sooner
 
@@ -177,7 +177,7 @@ async def test_suggestions_are_not_recorded(store: SqlThreads) -> None:
 
 async def test_a_run_goes_on_whose_recording_cannot_be_stored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Unreachable(SqlRecordings):
-        async def add(self, recording: Recording, expires_at: str) -> None:
+        async def add(self, recording: RunRecording, expires_at: str) -> None:
             raise StoreUnreachable
 
     async with MemoryLogOf("r") as opened:

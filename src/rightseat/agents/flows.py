@@ -79,7 +79,11 @@ class Flows:
         return self.collection.summaries(principal, language, self._options.plugins if only is None else (only,))
 
     def list_flows(self, principal: Principal) -> Sequence[FlowSummary]:
-        return [one for one in self.collection.list_flows(principal) if self._may_run(one.plugin, one.flow)]
+        return [
+            list_flow
+            for list_flow in self.collection.list_flows(principal)
+            if self._may_run(list_flow.plugin, list_flow.flow)
+        ]
 
     async def find_graph(
         self, principal: Principal, plugin: str, flow: str, digest: str | None = None
@@ -97,7 +101,7 @@ class Flows:
 
     async def _call_with_suggestions(self, tool: str, ask: Ask) -> AsyncIterator[Event]:
         """Without a model call: the starters of the plugins before the first question, then those of the last flow."""
-        question_ids = [one.id for one in ask.messages if one.role == "user"]
+        question_ids = [message.id for message in ask.messages if message.role == "user"]
         if len(question_ids) > 1:  # the last one requests the suggestions
             questions = await self.collection.suggestions(ask, question_ids[-2])
         else:

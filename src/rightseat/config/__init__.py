@@ -19,7 +19,7 @@ schema       JSON Schema of the file, for editors
 """
 
 from rightseat.config.access import Access, ApiKey, FaceAccess, Jwt, Oidc
-from rightseat.config.evals import Evals
+from rightseat.config.evals import EvalOptions
 from rightseat.config.live import LivePart
 from rightseat.config.loader import (
     FILE,
@@ -43,7 +43,7 @@ __all__ = [
     "ApiKey",
     "Config",
     "ConfiguredPart",
-    "Evals",
+    "EvalOptions",
     "FaceAccess",
     "HookNames",
     "Jwt",

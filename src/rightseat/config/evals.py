@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rightseat.parts import BesidePath
 
 
-class Evals(BaseModel):
+class EvalOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     record: Literal["stored", "all"] = "stored"
     """The runs that can be pinned as cases. `all` also records transient runs: those of OpenBB Workspace, of OpenAI's

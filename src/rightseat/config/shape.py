@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from rightseat.config.access import Access, FaceAccess
-from rightseat.config.evals import Evals
+from rightseat.config.evals import EvalOptions
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.urls import is_loopback
 from rightseat.config.webhook import WebhookOptions
@@ -200,7 +200,7 @@ class ConfigFile(BaseModel):
     """A server of yours that is notified when 80 % of a budget of tokens or cost are used."""
     timezone: TimeZone = "UTC"
     """The time zone in which the days and months of limits and of the usage report begin, such as `Europe/Berlin`."""
-    evals: Evals = Evals()
+    evals: EvalOptions = EvalOptions()
     """Cases that are pinned from runs, and replayed by `rightseat eval`."""
 
 
@@ -240,7 +240,7 @@ class Config:
     limits_reserve: Mapping[str, int]
     limits_webhook: WebhookOptions | None
     timezone: str
-    evals: Evals = field(default_factory=Evals)
+    evals: EvalOptions = field(default_factory=EvalOptions)
     path: Path | None = None
 
     @property

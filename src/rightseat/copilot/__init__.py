@@ -25,7 +25,7 @@ from rightseat import app, config, parts
 from rightseat.access.host_login import Authenticate, HostLogin, check_principal
 from rightseat.app import Assembly
 from rightseat.config import Access, Server
-from rightseat.config.evals import Evals
+from rightseat.config.evals import EvalOptions
 from rightseat.config.live import LIVE_TYPE
 from rightseat.config.shape import HookNames, PriceOptions
 from rightseat.config.telemetry import Telemetry
@@ -106,7 +106,7 @@ class Copilot:
         limits_reserve: Mapping[str, int] | None = None,
         limits_webhook: WebhookOptions | Mapping[str, Any] | None = None,
         timezone: str | None = None,
-        evals: Evals | Mapping[str, Any] | None = None,
+        evals: EvalOptions | Mapping[str, Any] | None = None,
     ) -> None:
         arguments = CopilotArguments(
             model=model,

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from rightseat import config, parts
 from rightseat.access.host_login import Authenticate
 from rightseat.config import Access, LivePart, Server
-from rightseat.config.evals import Evals
+from rightseat.config.evals import EvalOptions
 from rightseat.config.shape import HookNames, PriceOptions
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.webhook import WebhookOptions
@@ -70,7 +70,7 @@ class CopilotArguments(TypedDict, total=False):
     limits_reserve: Mapping[str, int] | None
     limits_webhook: WebhookOptions | Mapping[str, Any] | None
     timezone: str | None
-    evals: Evals | Mapping[str, Any] | None
+    evals: EvalOptions | Mapping[str, Any] | None
 
 
 PLAIN_KEYS = (
@@ -101,7 +101,7 @@ def read_arguments(arguments: CopilotArguments, overrides: Overrides, *, has_fil
     reader.add_server(arguments)
     reader.add_faces(arguments, has_file=has_file)
     if (guards := arguments.get("guards")) is not None:
-        keys.values["guards"] = [plain(one) if isinstance(one, Mapping) else LivePart(one) for one in guards]
+        keys.values["guards"] = [plain(guard) if isinstance(guard, Mapping) else LivePart(guard) for guard in guards]
     reader.rename_prices()
     return keys
 
@@ -111,7 +111,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value
 
 
@@ -212,7 +212,10 @@ class ArgumentReader:
             "agents": list(agent.agents),
             "approval": agent.approval,
             "durable": agent.durable or is_durable,
-            "toolboxes": [*self._tools_of(name, agent), *(self._name_toolbox(name, one) for one in agent.toolboxes)],
+            "toolboxes": [
+                *self._tools_of(name, agent),
+                *(self._name_toolbox(name, toolboxe) for toolboxe in agent.toolboxes),
+            ],
         }
 
     def _tools_of(self, name: str, agent: AgentOptions) -> list[str]:

@@ -58,10 +58,10 @@ def write_agent(
 ) -> dict[str, Any]:
     written = write_part(part, ("agents", name))
     named = written.pop("toolboxes", [])
-    found = [one for toolbox in named if toolbox in functions for one in functions[toolbox]]
+    found = [function for toolbox in named if toolbox in functions for function in functions[toolbox]]
     if part.type == "loop":
         found += own.functions
-    if tools := [*written.pop("tools", []), *(name_function(one) for one in found)]:
+    if tools := [*written.pop("tools", []), *(name_function(approval) for approval in found)]:
         written["tools"] = tools
     if others := [toolbox for toolbox in named if toolbox not in functions]:
         written["toolboxes"] = others

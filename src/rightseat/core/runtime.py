@@ -268,7 +268,7 @@ class Runtime:
         pending = await self.pending(principal, thread_id)
         if not pending:
             return False
-        answers = tuple(Answer(one.interrupt.id, "cancelled") for one in pending)
+        answers = tuple(Answer(waiting.interrupt.id, "cancelled") for waiting in pending)
         closing = Ask(messages=(), agent=agent, thread_id=thread_id, principal=principal, answers=answers)
         return await run_to_completion(self._close_questions(closing))
 
@@ -282,9 +282,9 @@ class Runtime:
         finally:
             self._threads.release(closing.run_id, claim.epoch)
         open_ids = {answer.interrupt_id for answer in closing.answers}
-        for one in claim.pending:
-            if one.interrupt.id in open_ids:
-                record_closed(closing.principal.id, one.agent, one.interrupt, one.call, "cancelled")
+        for waiting in claim.pending:
+            if waiting.interrupt.id in open_ids:
+                record_closed(closing.principal.id, waiting.agent, waiting.interrupt, waiting.call, "cancelled")
         return len(claim.pending) > 0
 
     async def change(

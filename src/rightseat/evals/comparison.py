@@ -131,7 +131,7 @@ def _describe(
 ) -> str:
     if not differences:
         return "no difference shown: no case is in both results with the same content and judged in both."
-    better, worse = sum(one > 0 for one in differences), sum(one < 0 for one in differences)
+    better, worse = sum(difference > 0 for difference in differences), sum(difference < 0 for difference in differences)
     mean = float(sum(differences, Fraction()) / len(differences))
     parts = [
         f"{verdict}: of {len(differences)} cases, {better} passed more often and {worse} less often "
@@ -179,7 +179,7 @@ def _compare_figure(
         for first, second in zip(firsts, seconds, strict=True)
         if first is not None and second is not None
     ]
-    interval = bootstrap_interval([float(one) for one in differences])
+    interval = bootstrap_interval([float(difference) for difference in differences])
     return Figure(float(a), float(b), sign_flip_p_value(differences), interval)
 
 

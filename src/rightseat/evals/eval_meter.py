@@ -144,8 +144,8 @@ class EvalMeter:
             counts = call.counts(is_reserved=budget.most is not None)
             if outer.nested is not None:
                 outer.nested.append(counts)
-            for one in nested:
-                counts = counts.without(one)
+            for run in nested:
+                counts = counts.without(run)
             budget.settle(reserved, counts.cost)
             self._count(call.model_key, agent or self._agent, counts)
 

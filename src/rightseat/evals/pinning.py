@@ -13,7 +13,7 @@ from rightseat.core.log import KeepsJudgedRuns
 from rightseat.evals.dataset import append_case, list_datasets, read_dataset
 from rightseat.evals.recording import PinnedCase, PinOptions, build_case
 from rightseat.evals.redaction import Redaction
-from rightseat.evals.sources import Conversation, Sources, find_conversation
+from rightseat.evals.sources import PinnedTurns, Sources, find_conversation
 from rightseat.guards.personal_data import PersonalData
 from rightseat.guards.scanner import FindsSpans
 from rightseat.operations.audit import format_audit_time
@@ -48,7 +48,7 @@ class Pinner:
         await self._keep(conversation)
         return pinned
 
-    async def _keep(self, conversation: Conversation) -> None:
+    async def _keep(self, conversation: PinnedTurns) -> None:
         until = format_audit_time(datetime.now(UTC) + timedelta(days=self.config.evals.record_days))
         for run in (run.run for turn in conversation.turns for run in turn.runs):
             await self.sources.recordings.keep(run, until)

@@ -13,7 +13,7 @@ from rightseat.core.loop.tool_calls import read_arguments
 from rightseat.core.messages import Call, Message, Result
 from rightseat.core.types import JsonValue
 from rightseat.evals.cases import RecordedCall, RecordedRequest
-from rightseat.operations.recordings import Recording
+from rightseat.operations.recordings import RunRecording
 
 NEVER_RUN = ("cut_off", "invalid_arguments")
 """Errors of the loop itself, which a replay has anew."""
@@ -62,14 +62,14 @@ class RecordedTurn:
         calls = (item for item in reversed(self.items) if isinstance(item, _Call) and item.content is None)
         return next((call for call in calls if call.id == id and name in (None, call.name)), None)
 
-    def read_run(self, run: Recording) -> None:
+    def read_run(self, run: RunRecording) -> None:
         flow, is_flow_over, left = "", False, list[_Call]()
         for event in run.events:
             match event:
                 case e.RunStarted(answered=answered):
-                    for one in answered:
-                        answer = Answer(one.interrupt_id, one.status, run.payloads.get(one.interrupt_id))
-                        self.decisions[one.interrupt_id] = answer
+                    for question in answered:
+                        answer = Answer(question.interrupt_id, question.status, run.payloads.get(question.interrupt_id))
+                        self.decisions[question.interrupt_id] = answer
                 case e.TextStarted(message_id=id):
                     self.texts[id] = ""
                 case e.TextDelta(message_id=id, text=text):
@@ -120,7 +120,9 @@ class RecordedTurn:
             self.items.append(_Request(flow, step, request))
             return
         mine = (
-            one for one in reversed(self.items) if isinstance(one, _Request) and (one.flow, one.step) == (flow, step)
+            item
+            for item in reversed(self.items)
+            if isinstance(item, _Request) and (item.flow, item.step) == (flow, step)
         )
         request_item = next((one for one in mine if not one.is_answered), None)
         if request_item is None or kind not in ("output", "failed"):
@@ -147,7 +149,7 @@ class RecordedTurn:
         """Calls that a client returned with their results, of runs that are not known."""
         known = {(item.id, item.name) for item in self.items if isinstance(item, _Call)}
         calls = (part for message in messages for part in message.parts if isinstance(part, Call))
-        self.items += (_Call(one.id, one.name, one.arguments) for one in calls if (one.id, one.name) not in known)
+        self.items += (_Call(call.id, call.name, call.arguments) for call in calls if (call.id, call.name) not in known)
 
     def list_recorded(self) -> Iterator[RecordedCall | RecordedRequest]:
         for item in self.items:
@@ -192,12 +194,12 @@ class RecordedTurn:
         return {"payload": answer.payload} if is_approved(answer) else "denied"
 
 
-def messages_after_question(run: Recording) -> Sequence[Message]:
+def messages_after_question(run: RunRecording) -> Sequence[Message]:
     last = max((place for place, message in enumerate(run.messages) if message.role == "user"), default=-1)
     return run.messages[last + 1 :]
 
 
-def read_turn(runs: Sequence[Recording], later: Iterable[Message] = ()) -> RecordedTurn:
+def read_turn(runs: Sequence[RunRecording], later: Iterable[Message] = ()) -> RecordedTurn:
     turn = RecordedTurn()
     for run in runs:
         if run.is_transient:

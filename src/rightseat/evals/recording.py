@@ -16,7 +16,7 @@ from rightseat.core.types import JsonValue
 from rightseat.evals.cases import Case, RecordedCall, ScorerSpec, Source
 from rightseat.evals.recorded_calls import RecordedTurn, read_turn
 from rightseat.evals.redaction import Redaction
-from rightseat.evals.sources import Conversation, NotRecorded
+from rightseat.evals.sources import NotRecorded, PinnedTurns
 from rightseat.operations.recordings import RecordedAsk
 
 MAX_NAME_WORDS = 6
@@ -49,7 +49,7 @@ class PinnedCase:
     notes: Sequence[str]
 
 
-def build_case(conversation: Conversation, options: PinOptions, redaction: Redaction) -> PinnedCase:
+def build_case(conversation: PinnedTurns, options: PinOptions, redaction: Redaction) -> PinnedCase:
     """Raises `NotRecorded`."""
     files, notes = dict[str, bytes](), list[str]()
     first = conversation.turns[0].runs[0]
@@ -150,7 +150,7 @@ def _write_asks(asks: Sequence[RecordedAsk]) -> dict[str, JsonValue]:
             {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
             for tool in tools.values()
         ],
-        "context": [msgspec.to_builtins(one) for one in first.context],
+        "context": [msgspec.to_builtins(part) for part in first.context],
         "parameters": {name: value for name, value in first.parameters.items() if name not in NOT_REPEATED},
         "state": first.state,
     }

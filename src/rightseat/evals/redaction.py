@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from rightseat.core.types import JsonValue
 from rightseat.egress.redaction import Redactor
-from rightseat.guards.scanner import FindsSpans, Span
+from rightseat.guards.scanner import FindsSpans, TextSpan
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -27,8 +27,8 @@ MIN_CARD_DIGITS = 13
 class SecretSpans:
     """A `FindsSpans` for what looks like a key or a token."""
 
-    def find(self, text: str) -> Iterator[Span]:
-        return (Span(found.start(), found.end(), "secret") for found in SECRETS.finditer(text))
+    def find(self, text: str) -> Iterator[TextSpan]:
+        return (TextSpan(found.start(), found.end(), "secret") for found in SECRETS.finditer(text))
 
 
 class Redaction:

@@ -49,13 +49,13 @@ class CaseReplay:
         self._calls: dict[str, list[RecordedCall]] = defaultdict(list)
         self._approvals: dict[str, list[RecordedCall]] = defaultdict(list)
         self._requests: dict[str, list[RecordedRequest]] = defaultdict(list)
-        for one in case.recorded:
-            if isinstance(one, RecordedRequest):
-                self._requests[_request_key(one.flow, one.step, one.request)].append(one)
+        for item in case.recorded:
+            if isinstance(item, RecordedRequest):
+                self._requests[_request_key(item.flow, item.step, item.request)].append(item)
                 continue
-            self._calls[_call_key(one.tool, one.arguments)].append(one)
-            if one.approval is not None:
-                self._approvals[_call_key(one.tool, one.arguments)].append(one)
+            self._calls[_call_key(item.tool, item.arguments)].append(item)
+            if item.approval is not None:
+                self._approvals[_call_key(item.tool, item.arguments)].append(item)
 
     async def serve_call(
         self, name: str, arguments: Mapping[str, JsonValue], run: Callable[[], Awaitable[str]] | None
@@ -101,7 +101,7 @@ class CaseReplay:
         return None
 
     def is_recorded(self, name: str) -> bool:
-        return any(one.tool == name for calls in self._calls.values() for one in calls)
+        return any(call.tool == name for calls in self._calls.values() for call in calls)
 
     @property
     def is_ended(self) -> bool:
@@ -131,10 +131,10 @@ class CaseReplay:
 
     def explain_call(self, name: str, arguments: Mapping[str, JsonValue]) -> str:
         recorded = [
-            _show(f"{one.tool}({_to_json(one.arguments)})")
+            _show(f"{call.tool}({_to_json(call.arguments)})")
             for calls in self._calls.values()
-            for one in calls
-            if one.tool == name
+            for call in calls
+            if call.tool == name
         ]
         shown = _show(f"{name}({_to_json(arguments)})")
         return f"The call {shown} is not in the recording, which has {_list(recorded, f'no call of {name}')}."
@@ -170,7 +170,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -87,7 +87,7 @@ async def find_fingerprint(config: Config, agents: Mapping[str, Agent], toolboxe
     for name, agent in agents.items():
         if isinstance(agent, Loop):
             tools, missing = await agent.tools(Ask(messages=(), agent=name))
-            shown = [(one.name, one.description, one.parameters, one.effect) for one in tools.values()]
+            shown = [(tool.name, tool.description, tool.parameters, tool.effect) for tool in tools.values()]
             digest.update(msgspec.json.encode([name, shown, missing], order="deterministic"))
     for toolbox in toolboxes:
         if isinstance(toolbox, PluginToolbox):

@@ -43,11 +43,11 @@ def check_case(case: Case) -> None:
 
 
 def read_tools(case: Case) -> tuple[ToolOffer, ...]:
-    return tuple(msgspec.convert(dict(one), ToolOffer) for one in case.tools)
+    return tuple(msgspec.convert(dict(tool), ToolOffer) for tool in case.tools)
 
 
 def read_context(case: Case) -> tuple[Context, ...]:
-    return tuple(msgspec.convert(dict(one), Context) for one in case.context)
+    return tuple(msgspec.convert(dict(part), Context) for part in case.context)
 
 
 def read_parameters(case: Case) -> Parameters:
@@ -97,7 +97,7 @@ class ReplayedCase:
         REPLAY.set(self.replay)
         METER.set(self._meter)
         try:
-            messages = tuple(ROLES[role](text) for one in self._case.history for role, text in one.items())
+            messages = tuple(ROLES[role](text) for message in self._case.history for role, text in message.items())
             for turn in self._case.turns:
                 await self._run_turn((*messages, self._build_question(turn)))
                 if self._outcome != "done" or self.replay.is_ended:
@@ -127,10 +127,10 @@ class ReplayedCase:
             interrupts = await self._run_once(messages, answers)
             if self._outcome != "waiting" or self.replay.is_ended:
                 return
-            decided = [self._answer(one) for one in interrupts]
+            decided = [self._answer(interrupt) for interrupt in interrupts]
             if not all(decided):
                 return  # the person's answer was not recorded: the run waits
-            answers = tuple(one for one in decided if one)
+            answers = tuple(answer for answer in decided if answer)
             thread = await self._runtime.thread(self._thread_id, ANYONE)
             results = self._serve_client()
             if results is None:
@@ -202,7 +202,7 @@ class ReplayedCase:
 
     def _serve_client(self) -> list[Message] | None:
         """The results of the calls that the client would have run; None if one is not recorded."""
-        names = {str(one.get("name")) for one in self._case.tools}
+        names = {str(tool.get("name")) for tool in self._case.tools}
         made: list[Message] = []
         for id, call in self._calls.open_calls():
             if call.name not in names:

@@ -19,7 +19,7 @@ from rightseat.evals.pinning import Pinner, build_finders
 from rightseat.evals.recording import PinnedCase, PinOptions
 from rightseat.evals.sources import Sources
 from rightseat.operations.evals import CaseLine, CaseRequest, DatasetLine, Evals, PinnedLine
-from rightseat.operations.recordings import Recording
+from rightseat.operations.recordings import RunRecording
 from rightseat.operations.store import Store
 
 
@@ -42,7 +42,7 @@ class ServerEvals:
         self._pinner = pinner
         self._writes = config.evals.folder is not None or config.server.is_local
 
-    async def find_recording(self, run: str) -> Recording | None:
+    async def find_recording(self, run: str) -> RunRecording | None:
         return await self._pinner.sources.recordings.find(run)
 
     async def pin(self, run: str, request: CaseRequest) -> PinnedLine:

@@ -10,7 +10,7 @@ from rightseat.core.errors import RightseatError
 from rightseat.core.events import Event, RunStarted, TextStarted
 from rightseat.core.messages import Message
 from rightseat.core.threads import Thread
-from rightseat.operations.recordings import RecordedAsk, Recording, Recordings
+from rightseat.operations.recordings import RecordedAsk, Recordings, RunRecording
 from rightseat.operations.records import Records, RunQuery, RunRecord
 
 PAGE_RUNS = 200
@@ -48,11 +48,11 @@ class TurnRuns:
     """The runs from a question to its answer: the first, and those that continue it."""
 
     question: tuple[Message, ...]
-    runs: tuple[Recording, ...]
+    runs: tuple[RunRecording, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class PinnedTurns:
     """What a case is made of. `later` are the messages of runs after the turns, which may have results of calls."""
 
     turns: tuple[TurnRuns, ...]
@@ -61,7 +61,7 @@ class Conversation:
     run: str | None = None
 
 
-async def find_conversation(sources: Sources, id: str) -> Conversation:
+async def find_conversation(sources: Sources, id: str) -> PinnedTurns:
     """Of a run or a thread. Raises `NotRecorded`."""
     record = await sources.records.run(id)
     if record is not None:
@@ -75,7 +75,7 @@ async def find_conversation(sources: Sources, id: str) -> Conversation:
     return join_turns(await _read_thread(sources, id, thread.user), id)
 
 
-def _read_transient(recording: Recording, others: Sequence[Recording]) -> Conversation:
+def _read_transient(recording: RunRecording, others: Sequence[RunRecording]) -> PinnedTurns:
     """A transient ask has the whole conversation. A run of the same question continues the turn, if its client keeps
     the ids of messages; another client sends the calls and results that came before."""
     messages = recording.messages
@@ -86,27 +86,29 @@ def _read_transient(recording: Recording, others: Sequence[Recording]) -> Conver
     while end < len(messages) and messages[end].role == "user":
         end += 1
     asked = messages[start:end]
-    runs = tuple(one for one in others if asked and any(message.id == asked[-1].id for message in question_in(one)))
-    return Conversation((TurnRuns(asked, runs or (recording,)),), messages[:start], run=recording.run)
+    runs = tuple(
+        other for other in others if asked and any(message.id == asked[-1].id for message in question_in(other))
+    )
+    return PinnedTurns((TurnRuns(asked, runs or (recording,)),), messages[:start], run=recording.run)
 
 
-def question_in(recording: Recording) -> tuple[Message, ...]:
+def question_in(recording: RunRecording) -> tuple[Message, ...]:
     """The last message of the user."""
     return tuple(message for message in recording.messages if message.role == "user")[-1:]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredThread:
+class ThreadRuns:
     """The runs of a thread in their order. `turns` are all of them, also those that a later one replaced."""
 
     messages: tuple[Message, ...]
-    runs: tuple[Recording, ...]
+    runs: tuple[RunRecording, ...]
     turns: tuple[TurnRuns, ...]
     replaced: frozenset[int]
     """The places of turns that a later turn replaced."""
 
 
-async def _read_thread(sources: Sources, thread: str, user: str) -> StoredThread:
+async def _read_thread(sources: Sources, thread: str, user: str) -> ThreadRuns:
     rows = list[RunRecord]()
     after: str | None = None
     while True:
@@ -121,17 +123,17 @@ async def _read_thread(sources: Sources, thread: str, user: str) -> StoredThread
     stored = await sources.load(thread, Principal(user))
     told = tuple(run if run.payloads else msgspec.structs.replace(run, payloads=payloads) for run in runs)
     turns, replaced = group_turns(told)
-    return StoredThread(stored.messages if stored else (), told, tuple(turns), frozenset(replaced))
+    return ThreadRuns(stored.messages if stored else (), told, tuple(turns), frozenset(replaced))
 
 
-async def _read_run(sources: Sources, row: RunRecord, ask: RecordedAsk | None) -> Recording:
+async def _read_run(sources: Sources, row: RunRecord, ask: RecordedAsk | None) -> RunRecording:
     events = tuple(await sources.read(row.id))
     started = events[0] if events and isinstance(events[0], RunStarted) else None
     if started is None:
         kept = await sources.recordings.find(row.id)  # a transient run that asked a person was stored at its end
         if kept is not None:
             return kept
-    return Recording(
+    return RunRecording(
         run=row.id,
         thread=row.thread,
         owner=row.user,
@@ -143,12 +145,12 @@ async def _read_run(sources: Sources, row: RunRecord, ask: RecordedAsk | None) -
     )
 
 
-def started_of(run: Recording) -> RunStarted | None:
+def started_of(run: RunRecording) -> RunStarted | None:
     first = run.events[0] if run.events else None
     return first if isinstance(first, RunStarted) else None
 
 
-def question_of(run: Recording) -> tuple[Message, ...]:
+def question_of(run: RunRecording) -> tuple[Message, ...]:
     """The user's messages after the last other message."""
     messages = run.messages
     start = len(messages)
@@ -157,7 +159,7 @@ def question_of(run: Recording) -> tuple[Message, ...]:
     return messages[start:]
 
 
-def group_turns(runs: Sequence[Recording]) -> tuple[list[TurnRuns], set[int]]:
+def group_turns(runs: Sequence[RunRecording]) -> tuple[list[TurnRuns], set[int]]:
     """A run begins a turn if it brings a question, or replaces an answer; another continues the turn before it."""
     turns, replaced = list[TurnRuns](), set[int]()
     for run in runs:
@@ -185,21 +187,23 @@ def find_turn_with(turns: Sequence[TurnRuns], message: str) -> int | None:
     return None
 
 
-def find_turn(thread: StoredThread, run: str) -> Conversation:
+def find_turn(thread: ThreadRuns, run: str) -> PinnedTurns:
     place = next(place for place, turn in enumerate(thread.turns) if run in {one.run for one in turn.runs})
     turn = thread.turns[place]
     check_recorded(turn)
-    later = (one for following in thread.turns[place + 1 :] for one_run in following.runs for one in one_run.messages)
-    return Conversation((turn,), find_history(thread, place), tuple(later), run)
+    later = (
+        message for following in thread.turns[place + 1 :] for one_run in following.runs for message in one_run.messages
+    )
+    return PinnedTurns((turn,), find_history(thread, place), tuple(later), run)
 
 
-def join_turns(thread: StoredThread, id: str) -> Conversation:
+def join_turns(thread: ThreadRuns, id: str) -> PinnedTurns:
     turns = tuple(turn for place, turn in enumerate(thread.turns) if place not in thread.replaced)
     if not turns:
         raise NotRecorded(f"The thread {id!r} has no run.")
     for turn in turns:
         check_recorded(turn)
-    return Conversation(turns, find_history(thread, thread.turns.index(turns[0])))
+    return PinnedTurns(turns, find_history(thread, thread.turns.index(turns[0])))
 
 
 def check_recorded(turn: TurnRuns) -> None:
@@ -216,7 +220,7 @@ def check_recorded(turn: TurnRuns) -> None:
         )
 
 
-def find_history(thread: StoredThread, place: int) -> tuple[Message, ...]:
+def find_history(thread: ThreadRuns, place: int) -> tuple[Message, ...]:
     """The messages before the question. One that was edited has the place of the one that replaced it."""
     ids = {message.id: number for number, message in enumerate(thread.messages)}
     for turn in thread.turns[place:]:

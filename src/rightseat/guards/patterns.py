@@ -11,7 +11,7 @@ from rightseat.core.guard import Guard
 from rightseat.guards import expressions
 from rightseat.guards.expressions import BadPattern, Pattern
 from rightseat.guards.normalization import INVISIBLE, normalize_with_places
-from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, Span, TextTail
+from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, TextSpan, TextTail
 from rightseat.parts import Parts
 
 
@@ -61,12 +61,12 @@ class Patterns:
         self._raw = [pattern.raw for pattern in patterns if pattern.raw]
         self._reason = reason
 
-    def find(self, text: str) -> Iterator[Span]:
+    def find(self, text: str) -> Iterator[TextSpan]:
         plain, places = normalize_with_places(text)
         for expression in self._normalized:
-            yield from (Span(places[start], places[end - 1] + 1, "phrase") for start, end in expression.find(plain))
+            yield from (TextSpan(places[start], places[end - 1] + 1, "phrase") for start, end in expression.find(plain))
         for expression in self._raw:
-            yield from (Span(start, end, "phrase") for start, end in expression.find(text))
+            yield from (TextSpan(start, end, "phrase") for start, end in expression.find(text))
 
     def __call__(self, normalized: TextTail, raw: TextTail, *, final: bool) -> None:
         text, start = normalized.text, normalized.start

@@ -16,7 +16,7 @@ from rightseat.core.errors import GuardDenied
 from rightseat.core.guard import Guard
 from rightseat.guards.expressions import NON_WORD, Expression
 from rightseat.guards.normalization import INVISIBLE, normalize_with_places
-from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, Span, TextTail
+from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, TextSpan, TextTail
 from rightseat.parts import Parts
 
 DataKind = Literal["email", "phone", "card", "iban"]
@@ -75,11 +75,11 @@ class PersonalData:
     def __init__(self, kinds: tuple[DataKind, ...] = ALL_KINDS) -> None:
         self._kinds = kinds
 
-    def find(self, text: str) -> Iterator[Span]:
+    def find(self, text: str) -> Iterator[TextSpan]:
         plain, places = normalize_with_places(text)
         if CANDIDATE.is_in(plain):
             found = ((kind, span) for kind in self._kinds for span in FINDERS[kind](plain))
-            yield from (Span(places[start], places[end - 1] + 1, kind) for kind, (start, end) in found)
+            yield from (TextSpan(places[start], places[end - 1] + 1, kind) for kind, (start, end) in found)
 
     def __call__(self, normalized: TextTail, raw: TextTail, *, final: bool) -> None:
         text = normalized.text

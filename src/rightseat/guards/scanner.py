@@ -50,7 +50,7 @@ class TextTail:
             self.start = 1
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """What a search found in a text as written: the characters from `start` to before `end`."""
 
     start: int
@@ -62,7 +62,7 @@ class Span(NamedTuple):
 class FindsSpans(Protocol):
     """A guard that says where it finds what it denies."""
 
-    def find(self, text: str) -> Iterator[Span]: ...
+    def find(self, text: str) -> Iterator[TextSpan]: ...
 
 
 class TextSearch(FindsSpans, Protocol):
@@ -164,7 +164,7 @@ class SearchGuard(BaseGuard):
         self._applies_to = applies_to
         self.checks_calls = "call" in applies_to
 
-    def find(self, text: str) -> Iterator[Span]:
+    def find(self, text: str) -> Iterator[TextSpan]:
         return self._search.find(text)
 
     async def check_question(self, ask: Ask) -> None:

@@ -37,7 +37,7 @@ class SchemaTooCostly(ValueError):
 
 def check_patterns(schema: Any) -> None:
     """Raises `SchemaTooCostly` if the patterns would take too long to compile."""
-    patterns = [pattern for one in list_objects(schema) for pattern in list_patterns(one)]
+    patterns = [pattern for list_object in list_objects(schema) for pattern in list_patterns(list_object)]
     counted = sum(COUNTED.search(pattern) is not None for pattern in patterns)
     if len(patterns) > MAX_PATTERNS or counted > MAX_COUNTED_PATTERNS:
         raise SchemaTooCostly(
@@ -108,11 +108,11 @@ class SchemaCost:
                 raise refuse_steps(most)
             if isinstance(part, dict):
                 waiting += [(inner, part[name]) for name, inner in applied.properties.items() if name in part]
-                waiting += [(one, inner) for one in applied.members for inner in part.values()]
+                waiting += [(member, inner) for member in applied.members for inner in part.values()]
                 waiting += [(one, name) for one in applied.names for name in part]
             elif isinstance(part, list):
                 waiting += zip(applied.first_items, part, strict=False)
-                waiting += [(one, inner) for one in applied.items for inner in part]
+                waiting += [(item, inner) for item in applied.items for inner in part]
         if visits > most:
             raise refuse_steps(most)
         return visits
@@ -128,7 +128,7 @@ class SchemaCost:
         above = {id(schema)}
         while waiting:
             current, others = waiting[-1]
-            inner = next((one for one in others if id(one) not in self._ending), None)
+            inner = next((other for other in others if id(other) not in self._ending), None)
             if inner is None:
                 waiting.pop()
                 above.discard(id(current))
@@ -181,12 +181,17 @@ class SchemaCost:
         """Schemas by their anchors. Raises `SchemaTooCostly` if references may be relative to a part of the schema."""
         if self._anchors is None:
             anchors: dict[str, Any] = {}
-            for one in list_objects(self._root):
-                if one is not self._root and any(isinstance(one.get(name), str) for name in ("$id", "id")):
+            for list_object in list_objects(self._root):
+                if list_object is not self._root and any(
+                    isinstance(list_object.get(name), str) for name in ("$id", "id")
+                ):
                     raise SchemaTooCostly("a schema with references cannot have `$id` in a part of it")
                 for name in ("$anchor", "$dynamicAnchor"):
-                    if isinstance(one.get(name), str) and anchors.setdefault(one[name], one) is not one:
-                        raise SchemaTooCostly(f"the anchor {one[name]!r} is in the schema twice")
+                    if (
+                        isinstance(list_object.get(name), str)
+                        and anchors.setdefault(list_object[name], list_object) is not list_object
+                    ):
+                        raise SchemaTooCostly(f"the anchor {list_object[name]!r} is in the schema twice")
             self._anchors = anchors
         return self._anchors
 

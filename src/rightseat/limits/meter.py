@@ -99,9 +99,9 @@ class RunMeter:
             await self._weigh_ask()
         charges = [self._ask_charge(key, rule, model) for key, rule in rules]
         if self._purpose in REQUEST_PURPOSES:
-            charges = [one for one in charges if not one.rule.kind.is_slot]
+            charges = [charge for charge in charges if not charge.rule.kind.is_slot]
         elif self._purpose == SUGGESTIONS:
-            charges = [include_suggestion(one) if one.rule.kind is REQUESTS else one for one in charges]
+            charges = [include_suggestion(charge) if charge.rule.kind is REQUESTS else charge for charge in charges]
         if charges:
             call = self._expect_call(model) if model is not None else None
             await self._take(charges, call=call, continues=continues)
@@ -180,7 +180,7 @@ class RunMeter:
         wanted = Reserve(id, self._run_id, charges, usage, is_forced=is_forced, continues=continues, call=call)
         admitted = await self._reserve(wanted)
         self._slot, self._counted = admitted.hold, admitted
-        if self._purpose == SUGGESTIONS and {one.key for one in admitted.counted} & {one.key for one in charges}:
+        if self._purpose == SUGGESTIONS and {one.key for one in admitted.counted} & {charge.key for charge in charges}:
             self._requests = 1  # one that comes with no counted request
         self._first.hold(admitted)
         if admitted.downgrade:
@@ -316,8 +316,8 @@ class RunMeter:
             counts = call.counts(is_reserved=hold is not None)
             if outer.nested is not None:
                 outer.nested.append(counts)
-            for one in nested:
-                counts = counts.without(one)
+            for run in nested:
+                counts = counts.without(run)
             self._settle(hold, usage, msgspec.structs.replace(counts, requests=self._count_request(purpose)))
 
     @asynccontextmanager

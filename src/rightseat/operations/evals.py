@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from rightseat.operations.recordings import Recording
+from rightseat.operations.recordings import RunRecording
 
 
 class CaseRequest(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class DatasetLine(msgspec.Struct, frozen=True):
 
 
 class Evals(Protocol):
-    async def find_recording(self, run: str) -> Recording | None:
+    async def find_recording(self, run: str) -> RunRecording | None:
         """A transient run that was recorded."""
         ...
 

@@ -26,7 +26,7 @@ class RecordedAsk(msgspec.Struct, frozen=True, omit_defaults=True):
     properties: Mapping[str, JsonValue] = {}
 
 
-class Recording(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunRecording(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A run, as its case is made of it. `messages` are all that a transient ask brought, and the new ones of another.
 
     `payloads` are those of the answers that it brought, by the ids of their questions. `ask` is None for a run of an
@@ -49,17 +49,17 @@ class Recordings(Protocol):
     """Recordings of transient runs are rows of their own, until `expires_at`. Of stored runs this reads what neither
     their threads nor their logs have."""
 
-    async def add(self, recording: Recording, expires_at: str) -> None: ...
+    async def add(self, recording: RunRecording, expires_at: str) -> None: ...
 
     async def keep(self, run: str, until: str) -> None:
         """Keep the recording of a transient run for longer, if there is one."""
         ...
 
-    async def find(self, run: str) -> Recording | None:
+    async def find(self, run: str) -> RunRecording | None:
         """The recording of a transient run."""
         ...
 
-    async def list_thread(self, thread: str, owner: str) -> Sequence[Recording]:
+    async def list_thread(self, thread: str, owner: str) -> Sequence[RunRecording]:
         """The transient runs of a thread, in the order in which they started."""
         ...
 

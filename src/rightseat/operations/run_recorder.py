@@ -9,7 +9,7 @@ from rightseat.core.events import Delta, Event, RunFailed, RunFinished, SpanEnde
 from rightseat.core.log import Entry, Writer
 from rightseat.core.stream.compaction import compact
 from rightseat.operations.audit import format_audit_time
-from rightseat.operations.recordings import Recording, Recordings, record_ask
+from rightseat.operations.recordings import Recordings, RunRecording, record_ask
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class RunRecorder:
     def record(self, ask: Ask, writer: Writer) -> Writer:
         return _RecordingWriter(self, ask, writer) if ask.purpose == "answer" else writer
 
-    async def add(self, recording: Recording) -> None:
+    async def add(self, recording: RunRecording) -> None:
         """A run whose recording cannot be stored goes on."""
         try:
             await self._store.add(recording, self._expiry())
@@ -86,7 +86,7 @@ class _RecordingWriter:
         if self._chars > MAX_RECORDED_CHARS:
             logger.warning("run %s is not recorded: it has more than %d characters", ask.run_id, MAX_RECORDED_CHARS)
             return
-        recording = Recording(
+        recording = RunRecording(
             run=ask.run_id,
             thread=ask.thread_id,
             owner=ask.principal.id,

@@ -155,7 +155,7 @@ class Operations:
             found,
             row,
             runs,
-            [build_question(found.principal.id, one, known) for one in pending],
+            [build_question(found.principal.id, waiting, known) for waiting in pending],
             await self._records.files(found.thread.id) if found.has_words else (),
         )
 
@@ -297,24 +297,31 @@ class Operations:
         """
         pending = await self._runtime.pending(operator.principal)
         records = self._known_records
-        stored = {one.pending.interrupt.id: one for one in await records.questions(operator.id)} if records else {}
-        own = [stored.get(one.interrupt.id) or Question(operator.id, one) for one in pending]
+        stored = (
+            {question.pending.interrupt.id: question for question in await records.questions(operator.id)}
+            if records
+            else {}
+        )
+        own = [stored.get(waiting.interrupt.id) or Question(operator.id, waiting) for waiting in pending]
         if owner == operator.id:
             return own
         operator.check_any("act")
-        known = {one.pending.interrupt.id for one in own}
+        known = {question.pending.interrupt.id for question in own}
         others = [
-            one
-            for one in await self._records.questions()
-            if one.pending.interrupt.id not in known and includes_agent(operator.rights.act, one.pending.agent)
+            question
+            for question in await self._records.questions()
+            if question.pending.interrupt.id not in known
+            and includes_agent(operator.rights.act, question.pending.agent)
         ]
         return [one for one in (*own, *others) if owner in (None, one.user)]
 
     async def find_question(self, operator: Operator, interrupt_id: str) -> tuple[VisibleThread, Pending]:
         """Raises `OperatorNotFound`, or `InsufficientScope` if the operator sees the thread and may not act in it."""
-        for one in await self._runtime.pending(operator.principal):
-            if one.interrupt.id == interrupt_id and (found := await self._threads.find(operator, one.thread_id)):
-                return found, one
+        for waiting in await self._runtime.pending(operator.principal):
+            if waiting.interrupt.id == interrupt_id and (
+                found := await self._threads.find(operator, waiting.thread_id)
+            ):
+                return found, waiting
         if operator.rights.act != () or operator.rights.watch != ():
             for question in await self._records.questions():
                 one = question.pending

@@ -122,7 +122,7 @@ class Collection:
     def list_flows(self, user: Principal) -> list[FlowSummary]:
         """The enabled flows of the user's plugins."""
         found = list_candidates(list(self.plugins(user).values()))
-        return [summarize_flow(one.plugin, one.flow) for one in found]
+        return [summarize_flow(approval.plugin, approval.flow) for approval in found]
 
     async def find_graph(self, user: Principal, plugin: str, flow: str, digest: str | None = None) -> FlowGraph | None:
         """The graph of a flow in its active version, or in the stored version with this digest."""

@@ -58,7 +58,9 @@ class StoredThread:
         removed = rows.call_ids(self.messages[len(kept) :])
         self.messages = kept
         self.written = {message.id: self.written[message.id] for message in kept if message.id in self.written}
-        self.pending = tuple(one for one in self.pending if one.call is None or one.call.id not in removed)
+        self.pending = tuple(
+            waiting for waiting in self.pending if waiting.call is None or waiting.call.id not in removed
+        )
 
     def refuse_repeated(self, ask: Ask) -> None:
         for run in self.runs.values():
@@ -69,8 +71,8 @@ class StoredThread:
         self.records.setdefault(ask.run_id, begin_record(ask, rows.now(), self._find_question_time(ask)))
 
     def _find_question_time(self, ask: Ask) -> str | None:
-        answered = {one.interrupt_id for one in ask.answers}
-        asking = (self.records[one.run_id].ended_at for one in self.pending if one.interrupt.id in answered)
+        answered = {answer.interrupt_id for answer in ask.answers}
+        asking = (self.records[waiting.run_id].ended_at for waiting in self.pending if waiting.interrupt.id in answered)
         return max((time for time in asking if time is not None), default=None)
 
     def end_run(self, run_id: str, last: RunFinished | RunFailed, totals: RunTotals | None) -> None:
@@ -91,7 +93,7 @@ class MemoryRecords:
         self._find_vote = find_vote
 
     async def threads(self, query: ThreadQuery) -> Page[ThreadRow]:
-        listed = [describe_thread(one) for one in self._threads() if is_wanted(one, query)]
+        listed = [describe_thread(thread) for thread in self._threads() if is_wanted(thread, query)]
         wanted = sorted(listed, key=cursor_of, reverse=True)
         total = min(len(wanted), MAX_TOTAL) if query.is_counted or query.words is not None else None
         if query.after is not None:
@@ -101,7 +103,7 @@ class MemoryRecords:
         return Page(page, str(cursor_of(page[-1])) if len(wanted) > query.limit else None, total)
 
     async def runs(self, query: RunQuery) -> Page[RunRecord]:
-        found = [run for one in self._threads() for run in self._list_runs(one) if is_wanted_run(run, query)]
+        found = [run for thread in self._threads() for run in self._list_runs(thread) if is_wanted_run(run, query)]
         newest = sorted(found, key=run_key, reverse=True)
         if query.after is not None:
             after = read_run_cursor(query.after)
@@ -116,11 +118,18 @@ class MemoryRecords:
         return page.next is None
 
     async def thread(self, id: str) -> ThreadRow | None:
-        return next((describe_thread(one) for one in self._threads() if one.summary.id == id), None)
+        return next((describe_thread(thread) for thread in self._threads() if thread.summary.id == id), None)
 
     async def run(self, id: str) -> RunRecord | None:
         return next(
-            (run for one in self._threads() if id in one.records for run in self._list_runs(one) if run.id == id), None
+            (
+                run
+                for thread in self._threads()
+                if id in thread.records
+                for run in self._list_runs(thread)
+                if run.id == id
+            ),
+            None,
         )
 
     def _list_runs(self, one: StoredThread) -> Iterator[RunRecord]:
@@ -131,9 +140,9 @@ class MemoryRecords:
     async def files(self, thread_id: str) -> Sequence[FileRow]:
         found = self._artifacts.of_thread(thread_id)
         return [
-            FileRow(one.stored.id, one.stored.name, one.stored.media_type, one.created_at)
-            for one in found
-            if one.stored.media_type != PRIVATE_MEDIA_TYPE
+            FileRow(approval.stored.id, approval.stored.name, approval.stored.media_type, approval.created_at)
+            for approval in found
+            if approval.stored.media_type != PRIVATE_MEDIA_TYPE
         ]
 
     async def file_owner(self, id: str) -> str | None:
@@ -141,10 +150,10 @@ class MemoryRecords:
 
     async def questions(self, user: str | None = None) -> Sequence[Question]:
         return [
-            build_question(one.owner, pending, one.records)
-            for one in self._threads()
-            if user in (None, one.owner)
-            for pending in unexpired(one.pending)
+            build_question(thread.owner, pending, thread.records)
+            for thread in self._threads()
+            if user in (None, thread.owner)
+            for pending in unexpired(thread.pending)
         ]
 
 
@@ -226,4 +235,4 @@ def read_run_cursor(text: str) -> tuple[str, str]:
 
 def unexpired(pending: Sequence[Pending]) -> tuple[Pending, ...]:
     now = rows.now()
-    return tuple(one for one in pending if (rows.expiry(one) or now) >= now)
+    return tuple(waiting for waiting in pending if (rows.expiry(waiting) or now) >= now)

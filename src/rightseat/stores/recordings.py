@@ -7,12 +7,12 @@ from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rightseat.core.types import JsonValue
-from rightseat.operations.recordings import RecordedAsk, Recording
+from rightseat.operations.recordings import RecordedAsk, RunRecording
 from rightseat.stores import rows
 from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import interrupts, recordings, runs
 
-_decode = msgspec.json.Decoder(Recording).decode
+_decode = msgspec.json.Decoder(RunRecording).decode
 _decode_ask = msgspec.json.Decoder(RecordedAsk).decode
 
 
@@ -20,16 +20,16 @@ class SqlRecordings:
     def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
-    async def add(self, recording: Recording, expires_at: str) -> None:
+    async def add(self, recording: RunRecording, expires_at: str) -> None:
         await self._database.write(add, recording, expires_at, self._database.dialect)
 
     async def keep(self, run: str, until: str) -> None:
         await self._database.write(keep, run, until)
 
-    async def find(self, run: str) -> Recording | None:
+    async def find(self, run: str) -> RunRecording | None:
         return None if "\0" in run else await self._database.scan(find, run)
 
-    async def list_thread(self, thread: str, owner: str) -> Sequence[Recording]:
+    async def list_thread(self, thread: str, owner: str) -> Sequence[RunRecording]:
         return () if "\0" in thread else await self._database.scan(list_thread, thread, owner)
 
     async def read_asks(self, thread: str) -> Mapping[str, RecordedAsk]:
@@ -47,7 +47,7 @@ class SqlRecordings:
         return deleted
 
 
-def add(connection: Connection, recording: Recording, expires_at: str, dialect: str) -> None:
+def add(connection: Connection, recording: RunRecording, expires_at: str, dialect: str) -> None:
     """A run that is continued by another process is recorded again."""
     row = {
         "run_id": recording.run,
@@ -66,12 +66,12 @@ def keep(connection: Connection, run: str, until: str) -> None:
     connection.execute(update(recordings).where(recordings.c.run_id == run, later).values(expires_at=until))
 
 
-def find(connection: Connection, run: str) -> Recording | None:
+def find(connection: Connection, run: str) -> RunRecording | None:
     text = connection.execute(select(recordings.c.recording).where(recordings.c.run_id == run)).scalar()
     return None if text is None else _decode(text)
 
 
-def list_thread(connection: Connection, thread: str, owner: str) -> Sequence[Recording]:
+def list_thread(connection: Connection, thread: str, owner: str) -> Sequence[RunRecording]:
     own = (recordings.c.thread_id == thread, recordings.c.owner == owner)
     found = select(recordings.c.recording).where(*own).order_by(recordings.c.created_at, recordings.c.run_id)
     return [_decode(text) for text in connection.execute(found).scalars()]

@@ -162,7 +162,7 @@ def _add_run(connection: Connection, ask: Ask, new: tuple[Message, ...], process
 
 
 def _find_question_time(connection: Connection, ask: Ask) -> str | None:
-    answered = [one.interrupt_id for one in ask.answers]
+    answered = [answer.interrupt_id for answer in ask.answers]
     if not answered:
         return None
     return connection.execute(ASKED_AT, {"of_thread": ask.thread_id, "of_interrupts": answered}).scalar()

@@ -190,7 +190,7 @@ recordings = Table(
     Index("ix_recordings_owner", "owner", "created_at"),
     Index("ix_recordings_expires_at", "expires_at"),
 )
-"""Transient runs, as `operations.recordings.Recording`. Their threads are usually those of clients, without a row."""
+"""Transient runs, see `operations.recordings`. Their threads are usually those of clients, without a row."""
 
 mcp_pins = Table(
     "mcp_pins",

@@ -192,7 +192,9 @@ async def run_streaming_call(
         async with aclosing(tool.stream(invocation, steps)) as events:
             async for event in events:
                 if type(event) is RunFinished:
-                    event = RunFinished(event.outcome, tuple(set_call(one, call) for one in event.interrupts))
+                    event = RunFinished(
+                        event.outcome, tuple(set_call(interrupt, call) for interrupt in event.interrupts)
+                    )
                 has_returned |= is_result(event, call)
                 yield event
     except StaleWriter:
@@ -222,7 +224,7 @@ def is_result(event: Event, call: Call) -> bool:
 async def run_calls_concurrently(calls: Sequence[PlainCall], ask: Ask, steps: Steps) -> list[Event]:
     if not calls:
         return []
-    running = [asyncio.create_task(run_call(*one, ask, steps)) for one in calls]
+    running = [asyncio.create_task(run_call(*call, ask, steps)) for call in calls]
     try:
         await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
     finally:

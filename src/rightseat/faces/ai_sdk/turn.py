@@ -80,7 +80,7 @@ def plan_turn(chat: UIChatBody, thread: Thread | None, pending: Sequence[Pending
     is_continued = open_reply is not None and not new
     reply_id = open_reply if open_reply is not None and is_continued else new_reply_id()
     return PlannedTurn(
-        messages=(*(one for group in kept for one in group.messages), *results, *read_questions(new, reply_id)),
+        messages=(*(message for group in kept for message in group.messages), *results, *read_questions(new, reply_id)),
         reply_id=reply_id,
         reply=groups[-1] if groups[-1].is_reply and not new else None,
         truncate_at=groups[len(kept)].messages[0].id if len(kept) < len(groups) else None,
@@ -104,7 +104,7 @@ def begin_thread(listed: Sequence[UIMessage]) -> PlannedTurn:
         for one in listed[:-1]
         if one.id != listed[-1].id
     ]
-    return PlannedTurn((*(one for one in earlier if one), *read_questions(listed[-1:], reply_id)), reply_id)
+    return PlannedTurn((*(message for message in earlier if message), *read_questions(listed[-1:], reply_id)), reply_id)
 
 
 def split_new_messages(
@@ -138,7 +138,7 @@ def find_reply(listed: Sequence[UIMessage], kept: Sequence[MessageGroup]) -> UIM
 
 def read_results(replied: UIMessage, group: MessageGroup, pending: Sequence[Pending]) -> list[Message]:
     """The results of calls that the page had to run. A call that waits for a person is none of them."""
-    asked = {one.call.id for one in pending if one.call}
+    asked = {waiting.call.id for waiting in pending if waiting.call}
     calls = {id: call for id, call in group.unanswered_calls().items() if id not in asked}
     found: dict[str, Message] = {}
     for part in replied.parts:
@@ -164,12 +164,12 @@ def read_result(part: Json, call: Call) -> Message | None:
 
 def read_answers(chat: UIChatBody, replied: UIMessage | None, pending: Sequence[Pending]) -> tuple[Answer, ...]:
     """Answers to pending questions only: a made-up approval is not one."""
-    open_ids = {one.interrupt.id for one in pending}
+    open_ids = {waiting.interrupt.id for waiting in pending}
     given = [read_answer(one) for one in chat.answers or ()]
     for answer in given:
         if answer.interrupt_id not in open_ids:
             raise BadRequest(f"No open question {answer.interrupt_id!r}: it was answered, or it expired.")
-    approvals = {one.interrupt.id for one in pending if one.interrupt.reason == APPROVAL}
+    approvals = {waiting.interrupt.id for waiting in pending if waiting.interrupt.reason == APPROVAL}
     for part in replied.parts if replied else ():
         match part:
             case {"state": "approval-responded", "approval": {"id": str(id), "approved": bool(approved), **more}}:

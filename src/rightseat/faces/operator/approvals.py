@@ -78,7 +78,7 @@ class ApprovalRoutes:
     async def list(self, request: OperatorRequest) -> Response:
         """The questions of the user. `owner` names another user, or all (`*`), which needs the right `act`."""
         found = await self._operations.list_questions(request.operator, read_owner(request))
-        return json_response([describe_approval(one) for one in found])
+        return json_response([describe_approval(approval) for approval in found])
 
     async def decide(self, request: OperatorRequest) -> Response:
         """The run that asked continues in a new run of its thread, as that of its owner."""

@@ -151,7 +151,7 @@ class RunRoutes:
     async def list(self, request: OperatorRequest) -> Response:
         """Stored runs, and the last transient runs of this process."""
         page = await self._operations.list_runs(request.operator, read_run_query(request))
-        lines = [build_run_line(one.record, self._prices, is_kept=one.is_kept) for one in page.rows]
+        lines = [build_run_line(row.record, self._prices, is_kept=row.is_kept) for row in page.rows]
         return json_response(RunPage(lines, page.next))
 
     async def show(self, request: OperatorRequest) -> Response:
@@ -245,5 +245,5 @@ def replace_question(earlier: Message, question: Message) -> Message:
 def read_parts(wanted: NewRun) -> Iterator[Part]:
     if wanted.text:
         yield Text(wanted.text)
-    for one in wanted.parts:
-        yield build_media(media_kind(one.media_type), one.media_type, one.data, name=one.name)
+    for part in wanted.parts:
+        yield build_media(media_kind(part.media_type), part.media_type, part.data, name=part.name)

@@ -96,9 +96,10 @@ class ThreadRoutes:
                 runs=[build_run_line(run, prices) for run in opened.runs],
                 pending=[
                     describe_approval(
-                        one, has_words=found.has_words or includes_agent(request.rights.act, one.pending.agent)
+                        question,
+                        has_words=found.has_words or includes_agent(request.rights.act, question.pending.agent),
                     )
-                    for one in opened.questions
+                    for question in opened.questions
                 ],
                 files=opened.files,
             )

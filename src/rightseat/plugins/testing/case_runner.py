@@ -133,7 +133,7 @@ def find_unmet(expected: ExpectedRun, trace: Trace, model: ScriptedModelCaller) 
         compare("path", expected.path, trace.path()),
         compare("error_code", expected.error_code, trace.error_code()),
         compare("missing", expected.missing, trace.missing()),
-        compare("artifacts", expected.artifacts, [one.get("name") for one in trace.artifacts()]),
+        compare("artifacts", expected.artifacts, [artifact.get("name") for artifact in trace.artifacts()]),
         *compare_chart(expected, trace),
         *(compare(f"model_calls of {name}", n, model.counts[name]) for name, n in expected.model_calls.items()),
     ]
@@ -141,7 +141,7 @@ def find_unmet(expected: ExpectedRun, trace: Trace, model: ScriptedModelCaller) 
     found += [f"{text!r} is in a prompt" for text in expected.not_in_prompts if insert_secrets(text) in prompts]
     found += [f"{text!r} is in the trace" for text in expected.not_in_trace if insert_secrets(text) in trace_text]
     found += [f"the answer has no {text!r}: {answer!r}" for text in expected.answer_contains if text not in answer]
-    problems = [one for one in found if one]
+    problems = [approval for approval in found if approval]
     if problems and (failed := [event for event in trace.events if is_failure(event)]):
         problems.append(f"the first failure: {failed[0]}")
     return problems
@@ -154,11 +154,11 @@ def compare(name: str, expected: object, actual: object) -> str:
 def compare_chart(expected: ExpectedRun, trace: Trace) -> list[str]:
     if expected.chart is None:
         return []
-    options = [one.get("option") for one in trace.artifacts() if one.get("kind") == "chart"]
+    options = [artifact.get("option") for artifact in trace.artifacts() if artifact.get("kind") == "chart"]
     if not options or not isinstance(options[0], dict):
         return ["chart: expected one, there is none"]
     series, dataset = options[0].get("series"), options[0].get("dataset")
-    types = [one.get("type") for one in series if isinstance(one, dict)] if isinstance(series, list) else []
+    types = [sery.get("type") for sery in series if isinstance(sery, dict)] if isinstance(series, list) else []
     source = dataset.get("source") if isinstance(dataset, dict) else None
     return [
         compare("chart.series_types", expected.chart.series_types, types),
