@@ -145,6 +145,28 @@ def test_a_budget_bounds_the_answers_and_counts_judges(project: Path) -> None:
     assert {prompt.parameters.max_tokens for prompt in PROMPTS} == {20}
 
 
+def test_each_new_answer_is_judged_and_stored_ones_keep_their_verdicts(project: Path) -> None:
+    rubric = json.dumps({"say": json.dumps({"reason": "fine", "verdict": "pass"})})
+    write_dataset(project, [case(name, scorers=[{"judge": {"rubric": rubric, "model": "other"}}]) for name in "abc"])
+
+    assert outcomes(run("d")) == dict.fromkeys("abc", "passed")
+    assert len(PROMPTS) == 3 + 3
+    run("d")
+    assert len(PROMPTS) == 3 + 3
+
+
+def test_datasets_are_in_the_folder_of_the_configuration(project: Path) -> None:
+    write_dataset(project, [case("a")])
+    (project / "evals").rename(project / "cases")
+    write_config(project, evals={"folder": "cases"})
+
+    assert outcomes(run("d")) == {"a": "passed"}
+    assert json.loads(invoke("list", "--format", "json", code=0).stdout)["datasets"][0]["name"] == "d"
+    invoke("export", "d", "--to", "pydantic-evals", "-o", "other.yaml", code=0)
+    invoke("import", "other.yaml", "--into", "again", code=0)
+    assert (project / "cases" / "again.yaml").exists()
+
+
 def test_a_budget_needs_prices(project: Path) -> None:
     write_config(project, prices={"m": PRICES["m"]})
     write_dataset(project, [case("a")])

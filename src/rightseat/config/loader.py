@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +14,7 @@ from rightseat.config import document as documents
 from rightseat.config import problems
 from rightseat.config.access import Access, FaceAccess
 from rightseat.config.document import KeyPath, Problem, YamlDocument
+from rightseat.config.evals import EvalOptions
 from rightseat.config.live import LIVE_TYPE, LiveOptions, LivePart, describe_live, make_module
 from rightseat.config.shape import (
     DEFAULT_TYPES,
@@ -29,6 +30,8 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.model import model_name
 from rightseat.limits.options import LimitOptions
 from rightseat.parts import PartKind
+
+Section = TypeVar("Section", bound=BaseModel)
 
 FILE = "rightseat.yaml"
 IN_MEMORY = "{log: {type: memory}, threads: {type: memory}}"
@@ -86,11 +89,21 @@ def parse(
 
 def read_server(path: Path, environ: Mapping[str, str] | None = None) -> Server:
     """The section `server` alone, of a file that has problems elsewhere; the defaults if it cannot be read."""
+    return _read_section(path, "server", Server, environ)
+
+
+def read_evals_folder(path: Path) -> Path:
+    """The folder of the datasets, for commands that need nothing else of a file that may have problems elsewhere."""
+    folder = _read_section(path, "evals", EvalOptions).folder
+    return path.parent / (folder or "evals")
+
+
+def _read_section(path: Path, name: str, options: type[Section], environ: Mapping[str, str] | None = None) -> Section:
     try:
         document = documents.load(path.read_text(encoding="utf-8"), os.environ if environ is None else environ)
-        return Server.model_validate(document.value["server"])
+        return options.model_validate(document.value[name])
     except (OSError, UnicodeDecodeError, documents.UnreadableDocument, ValidationError, KeyError, TypeError):
-        return Server()
+        return options()
 
 
 def written_value(path: Path, place: KeyPath) -> str:

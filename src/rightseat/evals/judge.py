@@ -51,6 +51,19 @@ class Verdicts(Protocol):
     def add_verdict(self, key: str, verdict: str) -> None: ...
 
 
+class NewVerdicts:
+    """For attempts that were just made: their verdicts are stored, and none of before is used."""
+
+    def __init__(self, verdicts: Verdicts) -> None:
+        self._verdicts = verdicts
+
+    def find_verdict(self, key: str) -> str | None:
+        return None
+
+    def add_verdict(self, key: str, verdict: str) -> None:
+        self._verdicts.add_verdict(key, verdict)
+
+
 async def judge_text(
     text: str, options: JudgeOptions, get_model: Callable[[str], Model], verdicts: Verdicts | None
 ) -> Score:

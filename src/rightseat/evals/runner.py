@@ -16,6 +16,7 @@ from rightseat.evals.attempts import Attempt, Score
 from rightseat.evals.cases import Case, MissingPolicy
 from rightseat.evals.dataset import DatasetFile
 from rightseat.evals.eval_meter import EvalMeter, EvalMetering, OutOfBudget
+from rightseat.evals.judge import NewVerdicts
 from rightseat.evals.replay_runtime import ReplayRuntime
 from rightseat.evals.replayed_case import ReplayedCase
 from rightseat.evals.result_store import ResultStore
@@ -139,7 +140,7 @@ class EvalRunner:
         if attempt.diverged is None and attempt.error is None:
             METER.set(EvalMeter(self.metering, planned.agent))
             scorers = (*planned.file.dataset.scorers, *planned.case.scorers)
-            verdicts = None if self.settings.is_fresh else self.store
+            verdicts = self.store if attempt.cached else NewVerdicts(self.store)
             try:
                 scores = await score_attempt(attempt, planned.case, scorers, self.replay.models.__getitem__, verdicts)
             except OutOfBudget:

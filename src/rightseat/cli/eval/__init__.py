@@ -1,15 +1,12 @@
 """`rightseat eval`, with one module for each command."""
 
 import sys
-from pathlib import Path
 
 import click
 
 from rightseat.cli.commands import LazyGroup
 from rightseat.evals.dataset_errors import DatasetError
 
-FOLDER = Path("evals")
-"""Of the datasets, in the project's folder."""
 WRONG_FILES = 2
 """The exit code where files or options are wrong and nothing was run."""
 COMMAND_HELP = {

@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from rightseat.cli import setup
-from rightseat.cli.eval import FOLDER, WRONG_FILES, clean_lines
-from rightseat.cli.eval.stored_results import open_results
+from rightseat.cli.eval import WRONG_FILES, clean_lines
+from rightseat.cli.eval.stored_results import find_folder, open_results
 from rightseat.cli.table import format_table, format_time
 from rightseat.evals.dataset import list_datasets, read_dataset
 from rightseat.evals.dataset_errors import DatasetError
@@ -36,10 +36,10 @@ def command(dataset: str | None, path: Path | None, as_results: bool, form: str)
         chosen = [result for result in results if dataset is None or _find_cases(result, dataset)]
         _print("results", [_describe_result(result) for result in chosen], RESULT_HEADINGS, form)
         return
-    rows, errors = [], []
-    for name in [dataset] if dataset is not None else list_datasets(FOLDER):
+    rows, errors, folder = [], [], find_folder(path)
+    for name in [dataset] if dataset is not None else list_datasets(folder):
         try:
-            rows.append(_describe_dataset(name, results))
+            rows.append(_describe_dataset(folder, name, results))
         except DatasetError as error:
             errors.append(error.message)
     _print("datasets", rows, DATASET_HEADINGS, form)
@@ -48,8 +48,8 @@ def command(dataset: str | None, path: Path | None, as_results: bool, form: str)
         sys.exit(WRONG_FILES)
 
 
-def _describe_dataset(name: str, results: Sequence[EvalResult]) -> dict[str, Any]:
-    dataset = read_dataset(FOLDER, name).dataset
+def _describe_dataset(folder: Path, name: str, results: Sequence[EvalResult]) -> dict[str, Any]:
+    dataset = read_dataset(folder, name).dataset
     latest = next((result for result in reversed(results) if _find_cases(result, name)), None)
     return {
         "name": name,

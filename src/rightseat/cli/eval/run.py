@@ -13,7 +13,7 @@ import click
 from rightseat.app import users
 from rightseat.app.builder import prices_of
 from rightseat.cli import setup
-from rightseat.cli.eval import FOLDER, WRONG_FILES, clean_lines
+from rightseat.cli.eval import WRONG_FILES, clean_lines
 from rightseat.cli.eval.progress import EvalProgress
 from rightseat.config import FILE, Config
 from rightseat.core.errors import ConfigError, RightseatError
@@ -110,16 +110,17 @@ def prepare(
     """Raises `RightseatError` if files or options are wrong."""
     setup.add_to_import_path(path)
     config = load_variant(path, values)
-    names = datasets or list_datasets(FOLDER)
-    files = [read_dataset(FOLDER, name) for name in dict.fromkeys(names)]
+    folder = config.evals_folder
+    names = datasets or list_datasets(folder)
+    files = [read_dataset(folder, name) for name in dict.fromkeys(names)]
     check_scorers(files, config.models)
     cases = [
-        one
+        planned
         for file in files
-        for one in plan(file, lambda name: fnmatchcase(name, pattern), list(config.agents), missing)
+        for planned in plan(file, lambda name: fnmatchcase(name, pattern), list(config.agents), missing)
     ]
     if not cases:
-        raise ConfigError(f"There is no case {pattern!r} in {', '.join(names) or f'{FOLDER}/'}.")
+        raise ConfigError(f"There is no case {pattern!r} in {', '.join(names) or f'{folder}/'}.")
     for case in cases:
         check_case(case.case)
         if case.agent not in config.agents:
