@@ -273,6 +273,8 @@ OPERATOR: dict[str, Example] = {
     "GET runs/{run}": Example("GET", f"runs/{RUN}"),
     "GET runs/{run}/entries": Example("GET", f"runs/{RUN}/entries", shows=True),
     "POST runs/{run}/stop": Example("POST", f"runs/{RUN}/stop"),
+    "POST runs/{run}/pin": Example("POST", f"runs/{RUN}/pin", {"dataset": "d"}, status=403),
+    "GET evals": Example("GET", "evals", status=403),
     "GET feedback": Example("GET", "feedback"),
     "GET feedback/counts": Example("GET", "feedback/counts"),
     "POST feedback": Example("POST", "feedback", VOTE, shows=True, changes=True),

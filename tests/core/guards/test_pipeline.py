@@ -309,6 +309,9 @@ def events_with_text(kind: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     elif get_origin(kind) in (tuple, list):
         for name, value in events_with_text(get_args(kind)[0], path):
             yield name, get_origin(kind)((value,))
+    elif get_origin(kind) is dict:
+        for name, value in events_with_text(get_args(kind)[1], path):
+            yield name, {"de": value}
     elif get_origin(kind) in (UnionType, Union):
         for one in get_args(kind):
             yield from events_with_text(one, path)

@@ -38,8 +38,10 @@ def texts_in(event: e.Event) -> Iterator[str]:
                 yield from (*readable_id(message.id), *message_texts(message), *strings_in(message.extra))
         case e.RunFinished(interrupts=interrupts, result=result, reason=reason):
             yield reason
-            for one in interrupts:
-                yield from (*readable_id(one.id), one.reason, one.message, *strings_in(one.schema))
+            for interrupt in interrupts:
+                yield from (*readable_id(interrupt.id), interrupt.reason, *strings_in(interrupt.schema))
+                for text in (interrupt, *interrupt.translations.values()):
+                    yield from (text.title, text.message)
             yield from strings_in(result)
         case e.RunFailed(code=code, message=message):
             yield from (code, message)
