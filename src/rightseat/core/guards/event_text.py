@@ -39,8 +39,9 @@ def texts_in(event: e.Event) -> Iterator[str]:
         case e.RunFinished(interrupts=interrupts, result=result, reason=reason):
             yield reason
             for interrupt in interrupts:
-                yield from (*readable_id(interrupt.id), interrupt.reason, *strings_in(interrupt.schema))
-                for text in (interrupt, *interrupt.translations.values()):
+                yield from (*readable_id(interrupt.id), interrupt.reason, interrupt.title, interrupt.message)
+                yield from strings_in(interrupt.schema)
+                for text in interrupt.translations.values():
                     yield from (text.title, text.message)
             yield from strings_in(result)
         case e.RunFailed(code=code, message=message):
