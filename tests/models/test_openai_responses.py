@@ -77,7 +77,8 @@ async def test_reasoning_goes_back_to_the_server_that_sealed_it(serve: Serve, tm
     assert [chunk for chunk in first if not isinstance(chunk, NoteChunk)] == [
         ReasoningChunk("Hm."),
         TextChunk("I look."),
-        CallChunk(2, '{"q": "a"}', "c1", "search"),
+        CallChunk(2, "", "c1", "search"),
+        CallChunk(2, '{"q": "a"}'),
         UsageChunk(7, 5, 3, 0, 2),
     ]
     assert TextChunk("Found.") in second

@@ -19,7 +19,6 @@ from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
 from rightseat.egress.redaction import Redactor
 from rightseat.egress.transport import ConnectError, Response, TransportError
-from rightseat.models.joining import join_deltas
 from rightseat.shared_timers import SharedTimers
 from rightseat.turns import take_turn
 from rightseat.wire import sse
@@ -128,9 +127,10 @@ class Upstream:
                     deadlines.pause()
                     has_progress = False
                     for part in (piece,) if len(piece) <= MAX_READ_BYTES else split(piece):
-                        for chunk in join_deltas(feed(part), read):
-                            has_progress = has_progress or has_content(chunk)
-                            yield chunk
+                        for data in feed(part):
+                            for chunk in read(data):
+                                has_progress = has_progress or has_content(chunk)
+                                yield chunk
                         if part is not piece:
                             await asyncio.sleep(0)
                     if events.done:
@@ -138,8 +138,9 @@ class Upstream:
                         return
                     deadlines.resume(has_progress)
                 deadlines.pause()
-                for chunk in join_deltas(frames.rest(), read):
-                    yield chunk
+                for data in frames.rest():
+                    for chunk in read(data):
+                        yield chunk
                 self._check_end(events, media_type, frames.media_type)
 
     def explain_unreachable(self, error: TransportError) -> errors.ModelUnreachable:

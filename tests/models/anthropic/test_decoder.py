@@ -49,24 +49,21 @@ async def failure(script: Script | bytes, **options: Any) -> tuple[list[Chunk], 
 
 CHUNKS: dict[str, list[Chunk]] = {
     "text": [
-        TextChunk("Hello there, Grüße 👋🏽!"),
+        *(TextChunk(text) for text in ["Hello", " there", ", ", "Grüße", " 👋🏽", "!"]),
         StopChunk("stop"),
         UsageChunk(25, 15),
     ],
     "text-then-tool-call": [
-        TextChunk("Okay, let's check the weather:"),
-        CallChunk(
-            1,
-            '{"location": "San Francisco, CA", "unit": "fahrenheit"}',
-            "toolu_01T1x1fJ34qAmk2tNTrN7Up6",
-            "get_weather",
-        ),
+        *(TextChunk(text) for text in ["Okay", ", let's check", " the weather:"]),
+        CallChunk(1, "", "toolu_01T1x1fJ34qAmk2tNTrN7Up6", "get_weather"),
+        *(CallChunk(1, piece) for piece in ['{"location":', ' "San', ' Francisco, CA"', ', "unit": "fahrenheit"}']),
         StopChunk("tool_calls"),
         UsageChunk(25, 89),
     ],
     "interleaved-tool-calls": [
         CallChunk(0, "", "toolu_01A", "search"),
-        CallChunk(1, '{"x":', "toolu_01B", "draw"),
+        CallChunk(1, "", "toolu_01B", "draw"),
+        CallChunk(1, '{"x":'),
         CallChunk(0, '{"q":'),
         CallChunk(1, " 2}"),
         CallChunk(0, " 1}"),
@@ -75,8 +72,10 @@ CHUNKS: dict[str, list[Chunk]] = {
     ],
     "call-without-arguments": [CallChunk(0, "", "toolu_01A", "now"), StopChunk("tool_calls"), UsageChunk(25, 12)],
     "thinking-then-text": [
-        ReasoningChunk("Let me solve this: 27 * 453."),
-        TextChunk("27 * 453 = 12,231"),
+        ReasoningChunk("Let me solve this: "),
+        ReasoningChunk("27 * 453."),
+        TextChunk("27 * 453"),
+        TextChunk(" = 12,231"),
         StopChunk("stop"),
         UsageChunk(25, 60),
     ],

@@ -48,7 +48,7 @@ async def failure(script: Script | bytes) -> tuple[list[Chunk], ModelError]:
 
 
 CHUNKS: dict[str, list[Chunk]] = {
-    "text": [TextChunk("Hello there, Grüße 👋🏽!"), StopChunk("stop"), UsageChunk(12, 9)],
+    "text": [TextChunk("Hello"), TextChunk(" there, Grüße 👋🏽"), TextChunk("!"), StopChunk("stop"), UsageChunk(12, 9)],
     "signed-text": [TextChunk("Hello"), StopChunk("stop"), UsageChunk(12, 9)],
     "tool-call": [
         TextChunk("Let me look."),
@@ -65,7 +65,8 @@ CHUNKS: dict[str, list[Chunk]] = {
         UsageChunk(12, 9),
     ],
     "thinking": [
-        ReasoningChunk("Let me think. 27 * 453."),
+        ReasoningChunk("Let me think. "),
+        ReasoningChunk("27 * 453."),
         TextChunk("12,231"),
         StopChunk("stop"),
         UsageChunk(12, 39),

@@ -35,7 +35,6 @@ from tests.acceptance._lib.scenarios import cancel_on_signals, print_totals
 
 STREAMS, GAP = 50, 40.0  # 1,250 chunks a second
 CHUNKS, PEER_CHUNKS = 47, 22  # of each stream; all but the first and the last are measured
-FOURS = 50  # chunks of a stream whose chunks arrive four in a read
 REQUESTS, PEER_REQUESTS = 40, 15
 HELD = 2000
 SWEEP = ((1, 402, 5.0), (50, 62, 40.0), (500, 10, 400.0), (2000, 5, 1600.0))  # streams, chunks, ms between them
@@ -102,7 +101,7 @@ def choose(options: argparse.Namespace) -> list[Scenario]:
 
 def slackened(scenario: Scenario, slack: float) -> Scenario:
     """CPU on a machine with neighbours varies; the memory of a few hundred streams is measured to a twentieth."""
-    allowed = {"chunk": slack, "four-a-read": slack, "request": slack, "stored": slack, "hold": min(slack, 1.05)}
+    allowed = {"chunk": slack, "request": slack, "stored": slack, "hold": min(slack, 1.05)}
     return replace(scenario, target=scenario.target * allowed.get(scenario.section, 1.0))
 
 
@@ -115,7 +114,6 @@ class Run:
         self.targets: dict[str, Target] = {}
         self.servers: dict[str, Server] = {}
         self.chunks: list[dict[str, dict]] = []
-        self.fours: list[dict[str, dict]] = []
         self.requests: list[dict[str, dict]] = []
         self.once: dict[str, dict[str, dict]] = {}
         self.voids: dict[tuple[str, str], str] = {}
@@ -136,10 +134,6 @@ class Run:
                 if sections & {"chunk", "peer"}:
                     self.chunks.append(costs := {})
                     await self.each(self.concerned(names, "chunk", "peer"), "chunk", costs, self.flow)
-                if "four-a-read" in sections:
-                    self.fours.append(costs := {})
-                    ours = [name for name in self.concerned(names[:-1], "four-a-read") if name == "floor" or (name in self.servers and self.servers[name].is_ours)]
-                    await self.each(ours, "four-a-read", costs, partial(shots.chunks, streams=STREAMS, count=FOURS, gap=4 * GAP, by=4))
                 if sections & {"request", "stored"}:
                     self.requests.append(costs := {})
                     await self.each([*self.concerned(names[:-1], "request", "stored"), "direct"], "request", costs, self.ask)
@@ -248,12 +242,11 @@ class Run:
 
     def conclude(self) -> int:
         chunks = [based({name: found["us_per_chunk"] for name, found in costs.items()}) for costs in self.chunks]
-        fours = [{name: found["us_per_chunk"] for name, found in costs.items()} for costs in self.fours]
         requests = [{name: found["ms_per_request"] for name, found in costs.items() if name != "direct"} for costs in self.requests]
         report.table(self.servers, chunks, requests, self.chunks, self.requests, self.once)
         results = []
         for scenario in self.chosen:
-            outcome = judge(scenario, chunks, fours, requests, self.once, self.voids)
+            outcome = judge(scenario, chunks, requests, self.once, self.voids)
             word = "ok" if outcome.met else "beyond" if self.options.reference else "FAIL"
             results.append((scenario, outcome, word))
             print(f"{word:6} {scenario.label:28} {outcome.detail}")
@@ -268,7 +261,7 @@ class Run:
         lines = [{"name": scenario.label, "outcome": word, "target": scenario.target, "detail": outcome.detail} for scenario, outcome, word in results]
         voids = [{"server": server, "shot": kind, "reason": reason} for (server, kind), reason in self.voids.items()]
         totals = {"passed": count["ok"], "failed": count["FAIL"], "beyond": count["beyond"]}
-        self.write({**totals, "scenarios": lines, "chunks": self.chunks, "fours": self.fours, "requests": self.requests, "once": self.once, "voids": voids})
+        self.write({**totals, "scenarios": lines, "chunks": self.chunks, "requests": self.requests, "once": self.once, "voids": voids})
 
     def write(self, found: dict) -> None:
         if self.options.json:
