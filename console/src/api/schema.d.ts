@@ -2024,7 +2024,7 @@ export interface components {
             createdAt: string | null;
             updatedAt: string | null;
         };
-        /** @description A case that was pinned. A server that writes no files has no `file`, and returns the text of a dataset with the case, and the files beside it as base64 by their paths. */
+        /** @description A case that was pinned. A preview, and a server that writes no files, have no `file`, and return the text of a dataset with the case, and the files beside it as base64 by their paths. */
         PinnedLine: {
             dataset: string;
             name: string;
@@ -2040,6 +2040,7 @@ export interface components {
         };
         DatasetList: {
             datasets: components["schemas"]["DatasetLine"][];
+            rules: components["schemas"]["CaseRules"];
         };
         /** @description `problem` says why the file cannot be read. */
         DatasetLine: {
@@ -2047,11 +2048,23 @@ export interface components {
             cases: components["schemas"]["CaseLine"][];
             problem: string | null;
         };
+        /** @description `question` is the beginning of the first one. `outcome` is that of the last evaluation of the case as it is now, which began `at` this time; None if there is none on this machine. `scorers` are names. */
         CaseLine: {
             name: string;
+            question: string;
             agent: string | null;
+            thread: string | null;
             run: string | null;
             redacted: boolean | null;
+            scorers: string[];
+            outcome: string | null;
+            flaky: boolean;
+            at: string | null;
+        };
+        /** @description `folder` is where cases are written; None if they are offered as a download. */
+        CaseRules: {
+            folder: string | null;
+            needs_consent: boolean;
         };
         /** @description A flow, with the agents that run it. */
         FlowLine: {
@@ -2408,6 +2421,7 @@ export type PinnedLine = components['schemas']['PinnedLine'];
 export type DatasetList = components['schemas']['DatasetList'];
 export type DatasetLine = components['schemas']['DatasetLine'];
 export type CaseLine = components['schemas']['CaseLine'];
+export type CaseRules = components['schemas']['CaseRules'];
 export type FlowLine = components['schemas']['FlowLine'];
 export type FlowGraph = components['schemas']['FlowGraph'];
 export type FlowNode = components['schemas']['FlowNode'];

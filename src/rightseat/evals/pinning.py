@@ -33,19 +33,21 @@ class Pinner:
     guards: Sequence[FindsSpans]
     log: KeepsJudgedRuns | None = None
 
-    async def build(self, id: str, options: PinOptions) -> PinnedCase:
-        """The case of a run or a thread; nothing is written. Raises `NotRecorded` and `ConsentRequired`."""
+    async def build(self, id: str, options: PinOptions, *, keeps: bool = True) -> PinnedCase:
+        """The case of a run or a thread; nothing is written. With `keeps`, the retention of its recording is extended.
+        Raises `NotRecorded` and `ConsentRequired`."""
         if self.config.evals.consent == "required" and not (options.consent or "").strip():
             raise ConsentRequired(
-                "A run is pinned only with consent here (`evals.consent: required`): say with --consent who agreed, or "
-                "why nobody has to."
+                "A run is pinned only with consent here (`evals.consent: required`): say who agreed, or why nobody has "
+                "to, with --consent, or under *Consent* in the console."
             )
         conversation = await find_conversation(self.sources, id)
         finders = () if options.keeps_personal_data else (PersonalData(), *self.guards)
         agent = conversation.turns[0].runs[0].agent
         options = replace(options, judge=choose_judge(self.config, agent))
         pinned = build_case(conversation, options, Redaction(finders, redactor_of(self.config)))
-        await self._keep(conversation)
+        if keeps:
+            await self._keep(conversation)
         return pinned
 
     async def _keep(self, conversation: PinnedTurns) -> None:
