@@ -83,7 +83,7 @@ def build_operations(
     sources: OperationSources,
     workbenches: Sequence[PluginWorkbench],
     prices: Prices,
-    prompts: PromptRecording | None,
+    prompts: PromptRecording | None = None,
 ) -> Operations:
     return Operations(
         runtime,
