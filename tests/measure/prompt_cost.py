@@ -21,6 +21,7 @@ from rightseat.core.messages import user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk, UsageChunk
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Invocation, Tool
+from rightseat.core.types import JsonValue
 from rightseat.engines.local import LocalEngine
 from rightseat.limits.admission import LimitedAdmission
 from rightseat.limits.metered_model import CallCounter, meter_model
@@ -49,7 +50,7 @@ class Calling:
 
 class Tools:
     async def tools(self, ask: Ask) -> list[Tool]:
-        schema = {
+        schema: dict[str, JsonValue] = {
             "type": "object",
             "properties": {"id": {"type": "integer", "description": "The number of the order."}},
         }

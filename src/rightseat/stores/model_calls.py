@@ -21,18 +21,20 @@ ADD_CALL = PreparedStatement(insert(model_calls))
 END_CALL = PreparedStatement(
     update(model_calls).where(model_calls.c.id == bindparam("of_call")).values(ended=bindparam("to_end"))
 )
-ADD_CONTENTS = {
-    dialect: PreparedStatement(
-        new.on_conflict_do_update(
-            index_elements=[prompt_contents.c.thread_id, prompt_contents.c.owner, prompt_contents.c.hash],
-            set_={"expires_at": new.excluded.expires_at},
-            where=prompt_contents.c.expires_at < new.excluded.expires_at,
-        )
+
+
+def prepare_contents(new: postgresql.Insert | sqlite.Insert) -> PreparedStatement:
+    """A content that is known is kept for as long as the new call."""
+    columns, later = prompt_contents.c, new.excluded.expires_at
+    key = [columns.thread_id, columns.owner, columns.hash]
+    return PreparedStatement(
+        new.on_conflict_do_update(index_elements=key, set_={"expires_at": later}, where=columns.expires_at < later)
     )
-    for dialect, new in {
-        "sqlite": sqlite.insert(prompt_contents),
-        "postgresql": postgresql.insert(prompt_contents),
-    }.items()
+
+
+ADD_CONTENTS = {
+    "sqlite": prepare_contents(sqlite.insert(prompt_contents)),
+    "postgresql": prepare_contents(postgresql.insert(prompt_contents)),
 }
 _decode = msgspec.json.Decoder(SentCall).decode
 _decode_end = msgspec.json.Decoder(CallEnd).decode
