@@ -22,6 +22,9 @@ from rightseat.operations.evals import CaseLine, CaseRequest, DatasetLine, Evals
 from rightseat.operations.recordings import RunRecording
 from rightseat.operations.store import Store
 
+FileMark = tuple[tuple[int, int], ...]
+"""The time of the last change and the size of each file."""
+
 
 def build(config: Config, store: Store, log: Log) -> Evals | None:
     """None if the store cannot say what a case is made of."""
@@ -37,7 +40,11 @@ def build(config: Config, store: Store, log: Log) -> Evals | None:
 
 
 class ServerEvals:
+    """Pins one run and reads one dataset at a time: both are work for the processor and take memory."""
+
     def __init__(self, config: Config, pinner: Pinner) -> None:
+        self._turn = asyncio.Lock()
+        self._known: dict[str, tuple[FileMark, DatasetLine]] = {}
         self._config = config
         self._pinner = pinner
         self._writes = config.evals.folder is not None or config.server.is_local
@@ -49,9 +56,10 @@ class ServerEvals:
         options = PinOptions(request.name, request.wrong or None, request.consent)
         try:
             find_path(self._config.evals_folder, request.dataset)
-            pinned = await self._pinner.build(run, options)
-            append = self._append if self._writes else self._offer
-            return await asyncio.to_thread(append, request, pinned)
+            async with self._turn:
+                pinned = await self._pinner.build(run, options)
+                append = self._append if self._writes else self._offer
+                return await asyncio.to_thread(append, request, pinned)
         except DatasetError as error:
             raise BadRequest(error.message) from error
 
@@ -70,11 +78,19 @@ class ServerEvals:
             )
 
     async def list_datasets(self) -> Sequence[DatasetLine]:
-        return await asyncio.to_thread(self._list)
+        async with self._turn:
+            return await asyncio.to_thread(self._list)
 
     def _list(self) -> Sequence[DatasetLine]:
+        """Files that have not changed are not read again."""
         folder = self._config.evals_folder
-        return [describe_dataset(folder, name) for name in list_datasets(folder)]
+        known, self._known = self._known, {}
+        for name in list_datasets(folder):
+            mark = mark_files(folder, name)
+            before = known.get(name)
+            is_unchanged = before is not None and before[0] == mark
+            self._known[name] = known[name] if is_unchanged else (mark, describe_dataset(folder, name))
+        return [line for _, line in self._known.values()]
 
 
 def describe(request: CaseRequest, pinned: PinnedCase) -> PinnedLine:
@@ -86,6 +102,12 @@ def describe(request: CaseRequest, pinned: PinnedCase) -> PinnedLine:
         redacted=pinned.redacted,
         notes=pinned.notes,
     )
+
+
+def mark_files(folder: Path, name: str) -> FileMark:
+    """Changes with the file of a dataset, and with the files that are beside it."""
+    paths = (find_path(folder, name), folder / f"{name}.files")
+    return tuple((stat.st_mtime_ns, stat.st_size) for stat in (path.stat() for path in paths if path.exists()))
 
 
 def describe_dataset(folder: Path, name: str) -> DatasetLine:
