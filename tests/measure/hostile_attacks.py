@@ -341,7 +341,7 @@ async def send_votes(attacker: Attacker) -> Awaitable[None]:
 
 
 async def list_votes(attacker: Attacker) -> Awaitable[None]:
-    await send_vote_of_each(attacker, 200)
+    await send_vote_of_each(attacker, 50)
     paths = ("/operator/feedback?limit=200", "/operator/feedback/counts?bucket=hour", "/operator/failures")
     return attacker.flood(*(attacker.write("GET", path) for path in paths), at_once=32)
 
@@ -369,12 +369,11 @@ async def pin_runs(attacker: Attacker) -> Awaitable[None]:
 
 
 async def list_cases(attacker: Attacker) -> Awaitable[None]:
-    """Of a dataset of several megabytes that another request changes now and then."""
+    """Of a dataset of two megabytes that another request changes now and then."""
     ids = [await store_numbers(attacker, size) for size in (1_900_000, 100)]
     body = {"dataset": "listed", "wrong": "It must be shorter."}
     large, small = (attacker.write("POST", f"/operator/runs/{id}/pin", body) for id in ids)
-    for _ in range(3):
-        await attacker.ask(large)
+    await attacker.ask(large)
     return attacker.flood(*[attacker.write("GET", "/operator/evals")] * 31, small, at_once=32)
 
 
@@ -433,7 +432,7 @@ ATTACKS = {
     "live": Attack("operator", "64 event streams of the console of 64 threads each, not read", follow_threads),
     "operator-readers": Attack("operator", "64 reads of a thread of 8 MB and of lists, not read", read_threads),
     "votes": Attack("feedback", "32 votes at once, also with 3,100,000 tags and comments of 15 MB", send_votes),
-    "vote-lists": Attack("operator", "32 lists and counts of 200 votes of 5 kB at once, and of failures", list_votes),
+    "vote-lists": Attack("operator", "32 lists and counts of 50 votes of 5 kB at once, and of failures", list_votes),
     "pins": Attack(
         "operator",
         "an author: eight pins at once of runs of 1.9 and 8 MB of telephone numbers",
@@ -441,7 +440,7 @@ ATTACKS = {
         is_author=True,
     ),
     "cases": Attack(
-        "operator", "an author: 32 lists at once of a dataset of 6 MB that changes", list_cases, is_author=True
+        "operator", "an author: 32 lists at once of a dataset of 2 MB that changes", list_cases, is_author=True
     ),
     "usage": Attack("usage", "32 reports at once, again and again", ask_for_usage),
     "wrong-keys": Attack("openai", "without a key: 32 requests at once with wrong keys and 15 MB each", guess_keys),

@@ -32,8 +32,6 @@ MAX_MATCH_CHARS = 132
 """Of an e-mail address: 64 characters before the @, 63 after it, a dot, one more, and one on either side."""
 LOOKBACK_CHARS: dict[DataKind, int] = {"email": 2 * MAX_MATCH_CHARS, "phone": 96, "card": 80, "iban": 104}
 """Characters to search again before new ones, with an invisible character in every gap."""
-LATE_CHARS = 16
-"""So far before new characters a number may end that was not judged yet: the character after it was missing."""
 U = f"{INVISIBLE}?"  # optional, in every gap
 CANDIDATE = Expression(rf"@|[0-9](?:{U}[ ().\/-]{{0,2}}{U}[0-9]){{7}}|[a-z]{U}[a-z]{U}[0-9]{U}[0-9]", MAX_MATCH_CHARS)
 """A quick test: every kind contains it, and most texts do not."""
@@ -88,9 +86,8 @@ class PersonalData:
         if not CANDIDATE.is_in(text):
             return
         for kind in self._kinds:
-            first_new = len(text) - normalized.new
-            start = max(normalized.start, first_new - LOOKBACK_CHARS[kind])
-            if DETECTORS[kind](text, start, first_new, final):
+            start = max(normalized.start, len(text) - normalized.new - LOOKBACK_CHARS[kind])
+            if DETECTORS[kind](text, start, final):
                 raise GuardDenied(f"Sorry, I can't process personal data, and this contains {DESCRIPTIONS[kind]}.")
 
 
@@ -112,7 +109,7 @@ def find_ibans(text: str) -> Iterator[tuple[int, int]]:
             yield found.start(), end
 
 
-def has_email(text: str, start: int, first_new: int, final: bool) -> bool:
+def has_email(text: str, start: int, final: bool) -> bool:
     text = text.replace(INVISIBLE, "")
     end = len(text) if final else len(text) - 1
     at = text.find("@")
@@ -124,36 +121,34 @@ def has_email(text: str, start: int, first_new: int, final: bool) -> bool:
     return False
 
 
-def has_phone(text: str, start: int, first_new: int, final: bool) -> bool:
+def has_phone(text: str, start: int, final: bool) -> bool:
     return PHONE.is_in(text, start, final=final)
 
 
-def has_card(text: str, start: int, first_new: int, final: bool) -> bool:
-    """Whether a card number ends at the first new character or later, or up to `LATE_CHARS` before it."""
+def has_card(text: str, start: int, final: bool) -> bool:
     for found in CARD.finditer(text, start):
         groups = DIGITS.findall(found[0])
         first = 0 if is_edge(text, found.start() - 1) else 1
         last = len(groups) if is_edge(text, found.end(), final=final) else len(groups) - 1
-        searched = DIGITS.findall(found[0][: max(0, first_new - LATE_CHARS - found.start())])
-        if has_luhn_number(groups[first:last], sum(map(len, searched[first:]))):
+        if has_luhn_number(groups[first:last]):
             return True
     return False
 
 
-def has_luhn_number(groups: list[str], shortest: int = 0) -> bool:
-    """Whether adjacent groups have 13 to 19 digits together and a valid Luhn sum.
-
-    Numbers that end before the first `shortest` digits do were found by an earlier search.
-    """
-    digits = [*map(int, "".join(groups))]
-    if len(digits) < 13:
-        return False
+def has_luhn_number(groups: list[str]) -> bool:
+    """Whether adjacent groups have 13 to 19 digits together and a valid Luhn sum."""
+    digits = [int(digit) for digit in "".join(groups)]
+    sums = [  # prefix sums with digits at even places doubled, and at odd places
+        list(
+            accumulate(
+                (LUHN_DOUBLED[digit] if place % 2 == odd else digit for place, digit in enumerate(digits)), initial=0
+            )
+        )
+        for odd in (0, 1)
+    ]
     edges = list(accumulate(map(len, groups), initial=0))
     beginnings = set(edges)
-    sums = [make_luhn_sums(digits, 0), make_luhn_sums(digits, 1)]
-    for end in reversed(edges):
-        if end < shortest or end < 13:
-            return False
+    for end in edges:
         counted = sums[end % 2]  # the last digit is not doubled
         for begin in range(max(0, end - 19), end - 12):
             if begin in beginnings and (counted[end] - counted[begin]) % 10 == 0:
@@ -161,14 +156,7 @@ def has_luhn_number(groups: list[str], shortest: int = 0) -> bool:
     return False
 
 
-def make_luhn_sums(digits: list[int], doubled: int) -> list[int]:
-    """Prefix sums with every second digit doubled, from the place `doubled` on."""
-    values = digits[:]
-    values[doubled::2] = [LUHN_DOUBLED[digit] for digit in digits[doubled::2]]
-    return list(accumulate(values, initial=0))
-
-
-def has_iban(text: str, start: int, first_new: int, final: bool) -> bool:
+def has_iban(text: str, start: int, final: bool) -> bool:
     groups_read: dict[int, tuple[int, int, int, int]] = {}
     return any(
         find_iban_end(text, found, groups_read, final=final) is not None
@@ -214,7 +202,7 @@ def is_edge(text: str, place: int, *, final: bool = True) -> bool:
     return not text[place].isalnum() and text[place] != "_"
 
 
-DETECTORS: dict[DataKind, Callable[[str, int, int, bool], bool]] = {
+DETECTORS: dict[DataKind, Callable[[str, int, bool], bool]] = {
     "email": has_email,
     "phone": has_phone,
     "card": has_card,
