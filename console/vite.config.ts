@@ -3,9 +3,12 @@ import { defineConfig } from "vitest/config";
 import { checkBudgets } from "./build/budgets.ts";
 import { writeThirdParty } from "./build/thirdParty.ts";
 
-export default defineConfig({
+const JSX_RUNTIME = new URL("build/jsxRuntime.js", import.meta.url).pathname;
+
+export default defineConfig(({ command }) => ({
   base: "./", // the console works below any path
   plugins: [react(), writeThirdParty(), checkBudgets()],
+  resolve: { alias: command === "build" ? [{ find: /^react\/jsx-runtime$/, replacement: JSX_RUNTIME }] : [] },
   build: {
     outDir: "../src/rightseat/console",
     emptyOutDir: true,
@@ -18,4 +21,4 @@ export default defineConfig({
   worker: { format: "es" },
   server: { proxy: { "/operator": "http://127.0.0.1:8000", "/health": "http://127.0.0.1:8000" } },
   test: { include: ["test/**/*.test.ts"] },
-});
+}));

@@ -21,6 +21,7 @@ import { useWords } from "./words";
 const Connect = lazyPart(() => import("./screens/connect/Connect"));
 const Flows = lazyPart(() => import("./screens/flows/Flows"));
 const FlowScreen = lazyPart(() => import("./screens/flows/FlowScreen"));
+const Cases = lazyPart(() => import("./screens/cases/Cases"));
 const Access = lazyPart(() => import("./screens/access/Access"));
 const Health = lazyPart(() => import("./screens/health/Health"));
 const MetricsScreen = lazyPart(() => import("./screens/metrics/MetricsScreen"));
@@ -96,6 +97,8 @@ function CurrentScreen() {
       return <Flows />;
     case "/approvals":
       return <Approvals />;
+    case "/cases":
+      return <Cases />;
     case "/access":
       return <Access />;
     case "/health":

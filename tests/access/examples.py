@@ -273,6 +273,7 @@ OPERATOR: dict[str, Example] = {
     "GET runs/{run}": Example("GET", f"runs/{RUN}"),
     "GET runs/{run}/entries": Example("GET", f"runs/{RUN}/entries", shows=True),
     "POST runs/{run}/stop": Example("POST", f"runs/{RUN}/stop"),
+    "GET runs/{run}/calls": Example("GET", f"runs/{RUN}/calls", status=403),
     "POST runs/{run}/pin": Example("POST", f"runs/{RUN}/pin", {"dataset": "d"}, status=403),
     "GET evals": Example("GET", "evals", status=403),
     "GET feedback": Example("GET", "feedback"),

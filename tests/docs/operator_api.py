@@ -19,6 +19,7 @@ from rightseat.faces.operator.feedback import VoteCounts, VotePage
 from rightseat.faces.operator.flows import FlowLine
 from rightseat.faces.operator.health import CheckLine
 from rightseat.faces.operator.metric_series import MetricsLine
+from rightseat.faces.operator.model_calls import ModelCallPage
 from rightseat.faces.operator.run_line import StartedRun, StoppedRun
 from rightseat.faces.operator.runs import AgentLine, RunDetails, RunPage
 from rightseat.faces.operator.session import SignedInUser, SignedOut
@@ -47,6 +48,7 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "GET feedback/counts": ("200", VoteCounts),
     "POST feedback": ("200", FeedbackLine),
     "POST runs/{run}/pin": ("201", PinnedLine),
+    "GET runs/{run}/calls": ("200", ModelCallPage),
     "GET evals": ("200", DatasetList),
     "GET approvals": ("200", list[ApprovalLine]),
     "POST approvals/{interrupt}": ("202", StartedRun),

@@ -98,6 +98,7 @@ def test_no_byte_of_an_attempt_is_left(tmp_path: Path) -> None:
     with ResultStore(tmp_path) as store:
         store.add_attempt("k1", "d", Attempt(case="a", number=1, text="zebra crossing"), ())
         store.add_attempt("k2", "d", Attempt(case="b", number=1, text="heron"), ())
+        store.add_verdict("v", '{"reason": "It names a zebra.", "verdict": "pass"}')
 
     forget_attempts(tmp_path, [FoundCase("d", tmp_path / "d.yaml", "a")])
 

@@ -1,6 +1,6 @@
 """Cases made of real runs: SQLite and PostgreSQL stores, and logs in a file, in PostgreSQL and in Redis."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +11,15 @@ import pytest
 
 from rightseat.config import parse
 from rightseat.core.ask import Answer, Ask, Context, Principal, ToolOffer
-from rightseat.core.events import Event
-from rightseat.core.log import KeepsJudgedRuns, Log
+from rightseat.core.log import Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Call, Image, Message, Result, Text, user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
-from rightseat.core.run.durable import read_all_entries
 from rightseat.core.run.observers import RunObservers
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.evals.cases import Case
-from rightseat.evals.pinning import ConsentRequired, Pinner, build_finders
+from rightseat.evals.pinning import ConsentRequired, build_pinner
 from rightseat.evals.recording import PinnedCase, PinOptions, mark_user
 from rightseat.evals.sources import NotRecorded, RunUnknown, Sources
 from rightseat.logs import postgres, redis, sqlite
@@ -81,13 +79,9 @@ class Server:
         return ask.run_id
 
     async def pin(self, id: str, config: str = CONFIG, **options: Any) -> PinnedCase:
-        async def read(run: str) -> Sequence[Event]:
-            return [entry.event for entry in await read_all_entries(self.log, run)]
-
         read_config = parse(config, environ={})
-        sources = Sources(self.threads.records, self.threads.recordings, self.threads.load, read)
-        keeper = self.log if isinstance(self.log, KeepsJudgedRuns) else None
-        return await Pinner(read_config, sources, build_finders(read_config), keeper).build(id, PinOptions(**options))
+        sources = Sources(self.threads.records, self.threads.recordings, self.threads.load, self.log)
+        return await build_pinner(read_config, sources, self.log).build(id, PinOptions(**options))
 
 
 @pytest.fixture(params=["sqlite", "postgres", "redis"])
@@ -246,6 +240,18 @@ async def test_phrases_of_guards_and_secrets_are_replaced_also_if_personal_data_
     assert (await server.pin(run)).case.ask == "[phrase 1], [email 1], [secret 1]"
     kept = (await server.pin(run, keeps_personal_data=True)).case
     assert (kept.ask, kept.source and kept.source.redacted) == ("Project Nightjar, kim@example.com, [secret 1]", False)
+
+
+async def test_guards_that_redact_nothing_are_named(server: Server) -> None:
+    run = await server.ask("Kim")
+    config = CONFIG.replace("]}]", "]}, {type: judge, deny: [names]}, {type: judge, deny: [places]}]")
+
+    assert (await server.pin(run)).notes == []
+    assert (await server.pin(run, config)).notes == [
+        "The guards 'judge' do not say where they find what they deny, so nothing is redacted by them. "
+        "Read the case before you commit it."
+    ]
+    assert (await server.pin(run, config, keeps_personal_data=True)).notes == []
 
 
 async def test_consent_is_required_if_the_configuration_says_so(server: Server) -> None:

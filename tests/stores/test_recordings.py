@@ -102,6 +102,14 @@ async def test_the_payload_of_an_answer_is_stored_beside_its_question(store: Sql
     assert {one.interrupt.id: one.payload for one in record.approvals} == {"q1": {"amount": 5}, "q2": None}
 
 
+async def test_an_exported_thread_has_what_its_client_sent(store: SqlThreads) -> None:
+    await finish(store, ask(tools=(CHART,)))
+
+    record = await store.thread_record("t", "anna")
+    assert record is not None
+    assert record.requests == {"r": RecordedAsk((CHART,))}
+
+
 async def test_a_deleted_thread_takes_asks_payloads_and_recordings_with_it(store: SqlThreads) -> None:
     await finish(store, ask(run_id="r0", tools=(CHART,)))
     await store.recordings.add(RECORDING, SOON)

@@ -600,6 +600,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{run}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    run: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ModelCallPage"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/evals": {
         parameters: {
             query?: never;
@@ -2024,7 +2070,7 @@ export interface components {
             createdAt: string | null;
             updatedAt: string | null;
         };
-        /** @description A case that was pinned. A server that writes no files has no `file`, and returns the text of a dataset with the case, and the files beside it as base64 by their paths. */
+        /** @description A case that was pinned. A preview, and a server that writes no files, have no `file`, and return the text of a dataset with the case, and the files beside it as base64 by their paths. */
         PinnedLine: {
             dataset: string;
             name: string;
@@ -2038,8 +2084,70 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description `is_on`: prompts of new runs are recorded. `next` is the `after` of the next page. */
+        ModelCallPage: {
+            is_on: boolean;
+            calls: components["schemas"]["ModelCallLine"][];
+            messages: {
+                [key: string]: components["schemas"]["SentMessage"];
+            };
+            tools: {
+                [key: string]: components["schemas"]["SentTool"];
+            };
+            currency: string;
+            next: string | null;
+        };
+        /** @description `instructions` are the leading system messages, and `messages` the others, as keys of the page's `messages`; `tools` are keys of its `tools`. The same key is the same content. `omitted` says why the three are empty. `model` is the name under `models`, and `span` that of the call in the run's timeline: several calls have the same one if a fallback answers or a response is continued. Without `ended_at` the call is in progress, or its server was killed. `error` is the code of an error, or `cancelled`. */
+        ModelCallLine: {
+            call: string;
+            at: string;
+            ended_at: string | null;
+            span: string | null;
+            agent: string;
+            purpose: string;
+            model: string;
+            provider_model: string;
+            instructions: string[];
+            messages: string[];
+            tools: string[];
+            parameters: Record<string, unknown>;
+            usage: components["schemas"]["Usage"] | null;
+            cost: number | null;
+            error: string | null;
+            omitted: string | null;
+        };
+        SentMessage: {
+            /** @enum {unknown} */
+            role: "assistant" | "system" | "tool" | "user";
+            parts: (components["schemas"]["Text"] | components["schemas"]["SentImage"] | components["schemas"]["SentFile"] | components["schemas"]["Call"] | components["schemas"]["Result"])[];
+        };
+        /** @description An image without its data. */
+        SentImage: {
+            /** @enum {unknown} */
+            type: "image";
+            media_type: string;
+            bytes: number;
+            name: string;
+            url: string;
+        };
+        /** @description A file without its data, which the thread has. */
+        SentFile: {
+            /** @enum {unknown} */
+            type: "file";
+            media_type: string;
+            bytes: number;
+            name: string;
+            url: string;
+        };
+        SentTool: {
+            name: string;
+            description: string;
+            parameters: Record<string, unknown>;
+            strict: boolean | null;
+        };
         DatasetList: {
             datasets: components["schemas"]["DatasetLine"][];
+            rules: components["schemas"]["CaseRules"];
         };
         /** @description `problem` says why the file cannot be read. */
         DatasetLine: {
@@ -2047,11 +2155,23 @@ export interface components {
             cases: components["schemas"]["CaseLine"][];
             problem: string | null;
         };
+        /** @description `question` is the beginning of the first one. `outcome` is that of the last evaluation of the case as it is now, which began `at` this time; None if there is none on this machine. `scorers` are names. */
         CaseLine: {
             name: string;
+            question: string;
             agent: string | null;
+            thread: string | null;
             run: string | null;
             redacted: boolean | null;
+            scorers: string[];
+            outcome: string | null;
+            flaky: boolean;
+            at: string | null;
+        };
+        /** @description `folder` is where cases are written; None if they are offered as a download. */
+        CaseRules: {
+            folder: string | null;
+            needs_consent: boolean;
         };
         /** @description A flow, with the agents that run it. */
         FlowLine: {
@@ -2405,9 +2525,16 @@ export type VoteCounts = components['schemas']['VoteCounts'];
 export type FeedbackCount = components['schemas']['FeedbackCount'];
 export type FeedbackLine = components['schemas']['FeedbackLine'];
 export type PinnedLine = components['schemas']['PinnedLine'];
+export type ModelCallPage = components['schemas']['ModelCallPage'];
+export type ModelCallLine = components['schemas']['ModelCallLine'];
+export type SentMessage = components['schemas']['SentMessage'];
+export type SentImage = components['schemas']['SentImage'];
+export type SentFile = components['schemas']['SentFile'];
+export type SentTool = components['schemas']['SentTool'];
 export type DatasetList = components['schemas']['DatasetList'];
 export type DatasetLine = components['schemas']['DatasetLine'];
 export type CaseLine = components['schemas']['CaseLine'];
+export type CaseRules = components['schemas']['CaseRules'];
 export type FlowLine = components['schemas']['FlowLine'];
 export type FlowGraph = components['schemas']['FlowGraph'];
 export type FlowNode = components['schemas']['FlowNode'];

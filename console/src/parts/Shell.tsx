@@ -71,6 +71,11 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
               <NavLink to="/plugins" alsoFor="/plugins/" icon={<Icon name="plugin" />}>
                 {t("nav.plugins")}
               </NavLink>
+              {me.rights.read?.includes("*") && (
+                <NavLink to="/cases" icon={<Icon name="cases" />}>
+                  {t("nav.cases")}
+                </NavLink>
+              )}
               <NavLink to="/connect" alsoFor="/connect/" icon={<Icon name="connect" />}>
                 {t("nav.connect")}
               </NavLink>

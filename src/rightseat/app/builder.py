@@ -17,7 +17,13 @@ from rightseat.app.authentication import build_authenticator, build_identity_pro
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_limit_observer, build_observers, combine_observers, observe_server
 from rightseat.app.opening import Opening
-from rightseat.app.operations import build_evals, build_operations, build_recorder, build_sources
+from rightseat.app.operations import (
+    build_evals,
+    build_operations,
+    build_prompt_recording,
+    build_recorder,
+    build_sources,
+)
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
@@ -163,6 +169,7 @@ def assemble(
     databases = [part for part in (log, threads, engine) if isinstance(part, ReportsDatabase)]
     server_observers = observe_server(config, readiness, databases, store.lease)
     recorder = build_recorder(config, store)
+    prompts = build_prompt_recording(config, store)
     runtime = Runtime(
         agents,
         log=log,
@@ -172,7 +179,9 @@ def assemble(
         models=registry.models,
         guards=guards,
         artifacts=registry.artifacts,
-        admission=LimitedAdmission(config.server.max_concurrent_runs_per_user, metering),
+        admission=LimitedAdmission(
+            config.server.max_concurrent_runs_per_user, metering, prompts.find_recorder if prompts else None
+        ),
         observers=RunObservers(
             combine_observers(observers),
             sources.activity,
@@ -183,7 +192,7 @@ def assemble(
     )
     workbenches = [one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)]
     prices = metering.prices if metering else prices_of(config)
-    operations = build_operations(runtime, store, sources, workbenches, prices)
+    operations = build_operations(runtime, store, sources, workbenches, prices, prompts)
     runtime.faces = [describe_face(face, has_keys=authenticator is not None) for face in config.faces]
     if authenticator is not None and authenticator.stored is not None:
         authenticator.stored.cancel_runs = runtime.cancel_runs_of_keys

@@ -13,6 +13,7 @@ from rightseat.limits.prices import Prices
 from rightseat.operations.activity import Activity
 from rightseat.operations.audit import AuditTrail
 from rightseat.operations.evals import Evals
+from rightseat.operations.prompt_recorder import PromptRecording
 from rightseat.operations.run_recorder import RunRecorder
 from rightseat.operations.service import Operations
 from rightseat.operations.store import Store
@@ -64,12 +65,25 @@ def build_recorder(config: Config, store: Store) -> RunRecorder | None:
     return None
 
 
+def build_prompt_recording(config: Config, store: Store) -> PromptRecording | None:
+    """Raises `ConfigError` if there is no place for what models are sent."""
+    if not config.evals.record_prompts:
+        return None
+    if store.model_calls is None:
+        raise ConfigError(
+            "This store of threads records no prompts: `evals: {record_prompts: true}` needs `threads: {type: sql}`."
+        )
+    has_all = config.evals.record == "all"
+    return PromptRecording(store.model_calls, config.evals.record_days, includes_transient=has_all)
+
+
 def build_operations(
     runtime: Runtime,
     store: Store,
     sources: OperationSources,
     workbenches: Sequence[PluginWorkbench],
     prices: Prices,
+    prompts: PromptRecording | None = None,
 ) -> Operations:
     return Operations(
         runtime,
@@ -81,5 +95,7 @@ def build_operations(
         workbenches=workbenches,
         prices=prices,
         feedback=store.feedback,
+        model_calls=store.model_calls,
+        records_prompts=prompts is not None,
         is_alone=store.threads.reap_every is None,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -202,7 +203,11 @@ def set_model_key(model: Model, key: str) -> None:
 def start_model_span(model: Model, **attributes: AttributeValue) -> Span:
     """Start the span of a model call. The log names it by the key in the configuration, telemetry by the model."""
     key = str(getattr(model, MODEL_KEY, ""))
-    return start_span("model", model_name(model), **{"model_key": key} if key else {}, **attributes)
+    span = start_span("model", model_name(model), **{"model_key": key} if key else {}, **attributes)
+    MODEL_SPAN.set(span)
+    return span
 
 
+MODEL_SPAN: ContextVar[Span | None] = ContextVar("rightseat_model_span", default=None)
+"""That of the model call of this task, until it ends."""
 MODEL_KEY = "rightseat_key"

@@ -9,7 +9,7 @@ from rightseat.app.builder import redactor_of
 from rightseat.app.part_registry import PartRegistry
 from rightseat.config import Config
 from rightseat.core.errors import BadRequest, ConfigError
-from rightseat.core.log import KeepsJudgedRuns
+from rightseat.core.log import KeepsJudgedRuns, Log
 from rightseat.evals.dataset import append_case, list_datasets, read_dataset
 from rightseat.evals.recording import PinnedCase, PinOptions, build_case
 from rightseat.evals.redaction import Redaction
@@ -26,26 +26,34 @@ class ConsentRequired(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class Pinner:
-    """`guards` say where they find what they deny. `log` is one that deletes ended runs by itself."""
+    """`finders` are the guards that say where they find what they deny, and `other_guards` the types of those that do
+    not. `log` is one that deletes ended runs by itself."""
 
     config: Config
     sources: Sources
-    guards: Sequence[FindsSpans]
+    finders: Sequence[FindsSpans]
+    other_guards: Sequence[str]
     log: KeepsJudgedRuns | None = None
 
-    async def build(self, id: str, options: PinOptions) -> PinnedCase:
-        """The case of a run or a thread; nothing is written. Raises `NotRecorded` and `ConsentRequired`."""
+    async def build(self, id: str, options: PinOptions, *, keeps: bool = True) -> PinnedCase:
+        """The case of a run or a thread; nothing is written. With `keeps`, the retention of its recording is extended.
+        Raises `NotRecorded` and `ConsentRequired`."""
         if self.config.evals.consent == "required" and not (options.consent or "").strip():
             raise ConsentRequired(
-                "A run is pinned only with consent here (`evals.consent: required`): say with --consent who agreed, or "
-                "why nobody has to."
+                "A run is pinned only with consent here (`evals.consent: required`): say who agreed, or why nobody has "
+                "to, with --consent, or under *Consent* in the console."
             )
         conversation = await find_conversation(self.sources, id)
-        finders = () if options.keeps_personal_data else (PersonalData(), *self.guards)
+        finders = () if options.keeps_personal_data else (PersonalData(), *self.finders)
         agent = conversation.turns[0].runs[0].agent
         options = replace(options, judge=choose_judge(self.config, agent))
         pinned = build_case(conversation, options, Redaction(finders, redactor_of(self.config)))
-        await self._keep(conversation)
+        if keeps:
+            await self._keep(conversation)
+        if self.other_guards and not options.keeps_personal_data:
+            names = ", ".join(map(repr, self.other_guards))
+            note = f"The guards {names} do not say where they find what they deny, so nothing is redacted by them."
+            pinned = replace(pinned, notes=[*pinned.notes, f"{note} Read the case before you commit it."])
         return pinned
 
     async def _keep(self, conversation: PinnedTurns) -> None:
@@ -77,14 +85,17 @@ def choose_judge(config: Config, agent: str) -> str:
     return "judge" if "judge" in config.models else next(iter([*others, own, "default"]))
 
 
-def build_finders(config: Config) -> list[FindsSpans]:
-    """The configured guards that say where they find what they deny. One that needs a model does not."""
-    registry, found = PartRegistry({}, (), MemoryArtifacts()), list[FindsSpans]()
+def build_pinner(config: Config, sources: Sources, log: Log) -> Pinner:
+    """A guard that needs a model does not say where it finds what it denies."""
+    registry, finders, others = PartRegistry({}, (), MemoryArtifacts()), list[FindsSpans](), list[str]()
     for part in config.guards:
         try:
             guard = part.module.build(part.options, registry)
         except ConfigError:
-            continue
+            guard = None
         if isinstance(guard, FindsSpans):
-            found.append(guard)
-    return found
+            finders.append(guard)
+        else:
+            others.append(part.type)
+    keeper = log if isinstance(log, KeepsJudgedRuns) else None
+    return Pinner(config, sources, finders, list(dict.fromkeys(others)), keeper)

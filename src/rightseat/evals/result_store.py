@@ -15,7 +15,7 @@ import msgspec
 
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import Event
-from rightseat.evals.attempts import Attempt
+from rightseat.evals.attempts import Attempt, Outcome
 from rightseat.evals.results import EvalResult
 from rightseat.parts import hint, private_folder
 
@@ -35,6 +35,20 @@ CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, verdict TEXT NOT NULL
 class ResultNotFound(RightseatError):
     code = "result_not_found"
     status = 404
+
+
+class CaseSummary(msgspec.Struct, frozen=True):
+    """What a list of cases shows of a `CaseResult`. `at` is when its evaluation began."""
+
+    content: str
+    outcome: Outcome
+    flaky: bool
+    at: str = ""
+
+
+class _ResultSummary(msgspec.Struct, frozen=True):
+    at: str
+    cases: Sequence[CaseSummary]
 
 
 class ResultStore:
@@ -104,8 +118,15 @@ class ResultStore:
         """The oldest first."""
         return [msgspec.json.decode(row, type=EvalResult) for (row,) in self._read("SELECT result FROM results")]
 
+    def list_outcomes(self, results: int) -> list[CaseSummary]:
+        """Those of the cases of the last results, the oldest first."""
+        rows = self._read("SELECT result FROM results ORDER BY rowid DESC LIMIT ?", (str(results),))
+        found = [msgspec.json.decode(row, type=_ResultSummary) for (row,) in reversed(rows)]
+        return [msgspec.structs.replace(case, at=result.at) for result in found for case in result.cases]
+
     def forget_case(self, dataset: str, name: str) -> None:
-        """Delete the attempts of a case, and the results that have it."""
+        """Delete the attempts of a case, the results that have it, and what judges said, which is not told apart."""
+        self._database.execute("DELETE FROM verdicts")
         self._database.execute("DELETE FROM attempts WHERE dataset = ? AND name = ?", (dataset, name))
         for result in self.list_results():
             if any((case.dataset, case.name) == (dataset, name) for case in result.cases):

@@ -7,8 +7,10 @@ import msgspec
 
 from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
-from rightseat.core.events import Event, RunStarted, TextStarted
+from rightseat.core.events import RunStarted, TextStarted
+from rightseat.core.log import Log
 from rightseat.core.messages import Message
+from rightseat.core.run.durable import read_all_entries
 from rightseat.core.threads import Thread
 from rightseat.operations.recordings import RecordedAsk, Recordings, RunRecording
 from rightseat.operations.records import Records, RunQuery, RunRecord
@@ -35,12 +37,12 @@ class RunUnknown(NotRecorded):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """`load` reads a thread, and `read` the events of a run, none if the log has lost them."""
+    """`load` reads a thread. `log` may have lost the events of a run."""
 
     records: Records
     recordings: Recordings
     load: Callable[[str, Principal], Awaitable[Thread | None]]
-    read: Callable[[str], Awaitable[Sequence[Event]]]
+    log: Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ async def _read_thread(sources: Sources, thread: str, user: str) -> ThreadRuns:
 
 
 async def _read_run(sources: Sources, row: RunRecord, ask: RecordedAsk | None) -> RunRecording:
-    events = tuple(await sources.read(row.id))
+    events = tuple(entry.event for entry in await read_all_entries(sources.log, row.id))
     started = events[0] if events and isinstance(events[0], RunStarted) else None
     if started is None:
         kept = await sources.recordings.find(row.id)  # a transient run that asked a person was stored at its end

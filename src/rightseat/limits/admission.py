@@ -20,6 +20,7 @@ from rightseat.core.errors import ConcurrencyLimitExceeded
 from rightseat.core.model import Model
 from rightseat.limits.meter import METER, RunMeter
 from rightseat.limits.meter_context import Metering
+from rightseat.limits.sent_prompts import PROMPT_RECORDER, PromptRecorder, RecordPrompts
 
 MAX_CONCURRENT_RUNS_PER_USER = 64
 
@@ -27,12 +28,13 @@ MAX_CONCURRENT_RUNS_PER_USER = 64
 class LimitSlot:
     """A `RunSlot` that counts for the limits."""
 
-    __slots__ = ("_release", "meter")
+    __slots__ = ("_release", "meter", "prompt_recorder")
 
     def __init__(self, release: Callable[[], None] | None = None, meter: RunMeter | None = None) -> None:
         self._release = release
         self.meter = meter
         """None if nothing of the run is counted in the store."""
+        self.prompt_recorder: PromptRecorder | None = None
 
     def mark(self, ask: Ask) -> Ask:
         downgrade = self.meter.downgrade if self.meter is not None else None
@@ -46,6 +48,7 @@ class LimitSlot:
 
     def activate(self) -> None:
         METER.set(self.meter)
+        PROMPT_RECORDER.set(self.prompt_recorder)
 
     def release(self) -> None:
         self._release_local()
@@ -71,14 +74,17 @@ class LimitSlot:
 class LimitedAdmission:
     """Counts in this process and, with `metering`, in the store.
 
-    `max_concurrent_runs_per_user` applies to authenticated users; None and 0 mean no limit.
+    `max_concurrent_runs_per_user` applies to authenticated users; None and 0 mean no limit. `record_prompts` finds what
+    records the model calls of a run.
     """
 
     def __init__(
         self,
         max_concurrent_runs_per_user: int | None = MAX_CONCURRENT_RUNS_PER_USER,
         metering: Metering | None = None,
+        record_prompts: RecordPrompts | None = None,
     ) -> None:
+        self._record_prompts = record_prompts
         self._max_runs = max_concurrent_runs_per_user or None
         self._running: Counter[str] = Counter()
         self.metering = metering
@@ -104,7 +110,7 @@ class LimitedAdmission:
     async def admit(self, ask: Ask, model: Model | None = None, continues: str = "") -> LimitSlot:
         self._check_local(ask)
         if self.metering is None:
-            return self._take_local(ask)
+            return self._take_slot(ask)
         meter = RunMeter(self.metering, self.identify(ask))
         await meter.admit(model, continues)
         try:
@@ -112,7 +118,7 @@ class LimitedAdmission:
         except ConcurrencyLimitExceeded:
             meter.give_back()
             raise
-        slot = self._take_local(ask)
+        slot = self._take_slot(ask)
         slot.meter = meter
         return slot
 
@@ -151,10 +157,16 @@ class LimitedAdmission:
             )
 
     async def take(self, ask: Ask) -> LimitSlot:
-        slot = self._take_local(ask)
+        slot = self._take_slot(ask)
         if self.metering is not None:
             slot.meter = RunMeter(self.metering, ask, is_new=False)
             await slot.meter.take_over()
+        return slot
+
+    def _take_slot(self, ask: Ask) -> LimitSlot:
+        slot = self._take_local(ask)
+        if self._record_prompts is not None:
+            slot.prompt_recorder = self._record_prompts(ask)
         return slot
 
     def _take_local(self, ask: Ask) -> LimitSlot:

@@ -20,6 +20,7 @@ from rightseat.limits.meter import ANSWER_PURPOSES, METER, CallMeter, OpenStream
 from rightseat.limits.meter_context import OUTER_CALL, Metering
 from rightseat.limits.model_charge import key_of, provider_name
 from rightseat.limits.model_doubles import ModelDoubles, check_forbidden, find_double
+from rightseat.limits.sent_prompts import PROMPT_RECORDER
 from rightseat.limits.single_call import TokenCounts, reserve_call
 
 SERVER = "server"
@@ -111,6 +112,9 @@ class MeteredModel:
 
     def _open(self, prompt: Prompt, open_stream: OpenStream, *, is_selected: bool = False) -> AsyncIterator[Chunk]:
         meter, labels, outer = self._counter.find_meter(), LABELS.get(), OUTER_CALL.get()
+        recorder = PROMPT_RECORDER.get()
+        if recorder is not None and not self._is_composed:
+            open_stream = recorder.wrap(key_of(self), provider_name(self), labels, open_stream)
         if meter is None:
             return open_stream(prompt)
         if not (is_selected or outer.is_selected) and labels.purpose in ANSWER_PURPOSES:

@@ -84,7 +84,7 @@ class OwnFeedback:
         row = await self._store.give(self._add_model(answer), judgement, through)
         if answer.run is not None and answer.thread is not None:
             await self._runtime.keep_judged(answer.run)
-        elif answer.run is not None and self._recorder is not None:
+        if answer.run is not None and self._recorder is not None:
             await self._recorder.keep(answer.run)
         return self._remember(answer, row)
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from rightseat.core.ask import Ask, Context, ToolOffer
+from rightseat.core.ask import Ask, Context, Parameters, ToolOffer
 from rightseat.core.events import Event
 from rightseat.core.messages import Message
 from rightseat.core.types import JsonValue
@@ -52,7 +52,7 @@ class Recordings(Protocol):
     async def add(self, recording: RunRecording, expires_at: str) -> None: ...
 
     async def keep(self, run: str, until: str) -> None:
-        """Keep the recording of a transient run for longer, if there is one."""
+        """Keep the recording of a transient run for longer, if there is one, and what the models of a run were sent."""
         ...
 
     async def find(self, run: str) -> RunRecording | None:
@@ -94,11 +94,14 @@ class UserRecordings:
 
 
 def record_ask(ask: Ask) -> RecordedAsk:
-    parameters = ask.parameters
-    values = {name: getattr(parameters, name) for name in parameters.__struct_fields__}
-    given = {name: msgspec.to_builtins(value) for name, value in values.items() if value is not None}
     properties = {name: remove_credentials(value, name) for name, value in ask.properties.items()}
-    return RecordedAsk(ask.tools, given, ask.context, ask.state, properties)
+    return RecordedAsk(ask.tools, list_parameters(ask.parameters), ask.context, ask.state, properties)
+
+
+def list_parameters(parameters: Parameters) -> Mapping[str, JsonValue]:
+    """Those that are set."""
+    values = {name: getattr(parameters, name) for name in parameters.__struct_fields__}
+    return {name: msgspec.to_builtins(value) for name, value in values.items() if value is not None}
 
 
 def remove_credentials(value: JsonValue, name: str = "") -> JsonValue:

@@ -27,6 +27,7 @@ from rightseat.operations.feedback import (
     FeedbackRow,
     FeedbackStore,
 )
+from rightseat.operations.model_calls import ModelCallStore, StoredCallPage
 from rightseat.operations.new_runs import NewRuns
 from rightseat.operations.plugin_operations import PluginOperations
 from rightseat.operations.records import (
@@ -80,7 +81,8 @@ class RecentCounts(NamedTuple):
 
 
 class Operations:
-    """`prices` are those of the configuration, for every user of the face. `is_alone`: no other process starts runs."""
+    """`prices` are those of the configuration, for every user of the face. `records_prompts`: what models are sent is
+    recorded. `is_alone`: no other process starts runs."""
 
     def __init__(
         self,
@@ -94,9 +96,12 @@ class Operations:
         workbenches: Sequence[PluginWorkbench] = (),
         prices: Prices | None = None,
         feedback: FeedbackStore | None = None,
+        model_calls: ModelCallStore | None = None,
+        records_prompts: bool = False,
         is_alone: bool = True,
     ) -> None:
         self.prices = prices or Prices()
+        self.records_prompts = records_prompts
         self._activity = activity or Activity()
         self.plugins = PluginOperations(workbenches, self._activity)
         self._runtime = runtime
@@ -104,6 +109,7 @@ class Operations:
         self._audit = audit or AuditTrail()
         self._recent = recent
         self._known_feedback = feedback
+        self._model_calls = model_calls
         self._transient_runs = transient_runs
         self._threads = VisibleThreads(runtime, records)
         self._new_runs = NewRuns(records, is_alone=is_alone)
@@ -217,6 +223,25 @@ class Operations:
         if run is None or not is_visible_run(run.record, reader):
             raise OperatorNotFound("There is no such run.")
         return run
+
+    async def list_model_calls(
+        self, operator: Operator, run_id: str, limit: int, after: str | None = None
+    ) -> StoredCallPage:
+        """What the models of a run were sent, if it was recorded. Instructions are those of the operators, so this
+        needs the right to read, also for the user of the run. Raises as `find_run`."""
+        recorded = await self._model_calls.find(run_id) if self._model_calls is not None else None
+        try:
+            agent = (await self.find_run(operator, run_id, is_opened=True))[1].agent
+        except OperatorNotFound:
+            if recorded is None or not operator.may_watch(recorded.owner, recorded.agent):
+                raise
+            agent = recorded.agent  # a transient run
+        if not includes_agent(operator.rights.read, agent):
+            forbid("read", agent)
+        if self._model_calls is None or recorded is None:
+            return StoredCallPage((), {})
+        self._openings.record(operator.id, "thread", recorded.thread, recorded.owner)
+        return await self._model_calls.list(run_id, limit, after)
 
     async def stop_run(self, operator: Operator, run_id: str) -> bool:
         """False if it is not running. Raises as `find_run`."""

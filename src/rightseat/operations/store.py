@@ -11,6 +11,7 @@ from rightseat.operations.audit import AuditStore
 from rightseat.operations.ended_sessions import EndedSessionStore
 from rightseat.operations.feedback import FeedbackStore
 from rightseat.operations.leases import HeldLease
+from rightseat.operations.model_calls import ModelCallStore
 from rightseat.operations.pins import PinStore
 from rightseat.operations.recordings import Recordings
 from rightseat.operations.records import Records
@@ -36,6 +37,7 @@ class Store:
     audit: AuditStore | None = None
     feedback: FeedbackStore | None = None
     recordings: Recordings | None = None
+    model_calls: ModelCallStore | None = None
     pins: PinStore | None = None
     secret_uses: SecretUseStore | None = None
     stops: Stops | None = None

@@ -1,6 +1,6 @@
 """Protocols to export and delete all stored data of a user, for commands that run alongside the servers."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -15,7 +15,8 @@ from rightseat.limits.store import LimitStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.feedback import FeedbackStore
-from rightseat.operations.recordings import Recordings
+from rightseat.operations.model_calls import ModelCallStore
+from rightseat.operations.recordings import RecordedAsk, Recordings
 from rightseat.operations.records import Records
 
 
@@ -32,8 +33,11 @@ class ApprovalRecord(msgspec.Struct, frozen=True):
 
 
 class ThreadRecord(msgspec.Struct, frozen=True):
+    """`requests` have what the clients sent beside their messages, by run."""
+
     thread: Thread
     approvals: tuple[ApprovalRecord, ...] = ()
+    requests: Mapping[str, RecordedAsk] = {}
 
 
 class FileRecord(msgspec.Struct, frozen=True):
@@ -67,6 +71,9 @@ class UserStore(Protocol):
 
     @property
     def recordings(self) -> Recordings: ...
+
+    @property
+    def model_calls(self) -> ModelCallStore: ...
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None: ...
 

@@ -17,6 +17,7 @@ from rightseat.core.errors import ModelError
 from rightseat.core.events import Usage
 from rightseat.core.messages import Message, system, user
 from rightseat.core.model import (
+    MODEL_SPAN,
     CallChunk,
     Chunk,
     Model,
@@ -121,6 +122,7 @@ class RoleModelCaller:
             error = error_name(failure)
             raise
         finally:
+            MODEL_SPAN.set(None)
             span.end(error)
 
     def _select(self, request: ModelRequest) -> Model:

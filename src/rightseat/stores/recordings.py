@@ -8,7 +8,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from rightseat.core.types import JsonValue
 from rightseat.operations.recordings import RecordedAsk, RunRecording
-from rightseat.stores import rows
+from rightseat.stores import model_calls, rows
 from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import interrupts, recordings, runs
 
@@ -64,6 +64,7 @@ def add(connection: Connection, recording: RunRecording, expires_at: str, dialec
 def keep(connection: Connection, run: str, until: str) -> None:
     later = recordings.c.expires_at < until
     connection.execute(update(recordings).where(recordings.c.run_id == run, later).values(expires_at=until))
+    model_calls.keep(connection, run, until)
 
 
 def find(connection: Connection, run: str) -> RunRecording | None:

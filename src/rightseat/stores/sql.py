@@ -34,6 +34,7 @@ from rightseat.stores import (
     feedback,
     file_queries,
     limit_queries,
+    model_calls,
     process_queries,
     record_queries,
     recordings,
@@ -51,6 +52,7 @@ from rightseat.stores.databases import Sqlite, connect
 from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
+from rightseat.stores.model_calls import SqlModelCalls
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.recordings import SqlRecordings
 from rightseat.stores.secret_uses import SqlSecretUses
@@ -107,6 +109,7 @@ class SqlThreads:
         self.artifacts = SqlArtifacts(database)
         self.records = SqlRecords(database)
         self.recordings = SqlRecordings(database)
+        self.model_calls = SqlModelCalls(database)
         self.api_keys = SqlApiKeys(database)
         self.ended_sessions = SqlEndedSessions(database)
         self.limits = SqlLimits(database)
@@ -141,6 +144,7 @@ class SqlThreads:
             audit=self.audit,
             feedback=self.feedback,
             recordings=self.recordings,
+            model_calls=self.model_calls,
             pins=self.pins,
             secret_uses=self.secret_uses,
             stops=self.stops,
@@ -358,7 +362,8 @@ class SqlThreads:
             await self._merge_usage()
         if self._audit_retention_days is not None:
             await self._delete_before(audit.expire, timedelta(days=self._audit_retention_days))
-        await self._delete_before(recordings.expire, timedelta())
+        for expire in (recordings.expire, model_calls.expire_calls, model_calls.expire_contents):
+            await self._delete_before(expire, timedelta())
         if self._retention_days is None:
             return
         await self._delete_before(feedback.expire, timedelta(days=self._retention_days))

@@ -192,6 +192,38 @@ recordings = Table(
 )
 """Transient runs, see `operations.recordings`. Their threads are usually those of clients, without a row."""
 
+model_calls = Table(
+    "model_calls",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("thread_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("sent", Text, nullable=False),
+    Column("ended", Text),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Index("ix_model_calls_run_id", "run_id", "created_at"),
+    Index("ix_model_calls_thread_id", "thread_id"),
+    Index("ix_model_calls_owner", "owner", "created_at"),
+    Index("ix_model_calls_expires_at", "expires_at"),
+)
+"""What models were sent (`operations.model_calls`). `agent` is that of the run."""
+
+prompt_contents = Table(
+    "prompt_contents",
+    metadata,
+    Column("thread_id", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
+    Column("hash", Text, primary_key=True),
+    Column("content", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Index("ix_prompt_contents_owner", "owner"),
+    Index("ix_prompt_contents_expires_at", "expires_at"),
+)
+"""The messages and tools of `model_calls`, once for each thread. A content expires with the last call that has it."""
+
 mcp_pins = Table(
     "mcp_pins",
     metadata,

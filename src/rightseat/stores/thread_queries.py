@@ -30,7 +30,7 @@ from rightseat.core.types import JsonValue
 from rightseat.stores import rows
 from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.struct_rows import StructRows
-from rightseat.stores.tables import interrupts, messages, recordings, runs, threads
+from rightseat.stores.tables import interrupts, messages, model_calls, prompt_contents, recordings, runs, threads
 
 THREAD_ID: BindParameter[str] = bindparam("of_thread")
 OWNER: BindParameter[str] = bindparam("of_owner")
@@ -177,7 +177,10 @@ RENAME = update(threads).where(*OWN_THREAD).values(name=bindparam("to_name"), up
 ARCHIVE = update(threads).where(*OWN_THREAD).values(archived=bindparam("to_archived"), updated_at=NOW)
 RUN_IDS = select(runs.c.id).where(runs.c.thread_id == THREAD_ID, runs.c.owner == OWNER)
 DELETE = delete(threads).where(*OWN_THREAD)
-DELETE_RECORDINGS = delete(recordings).where(recordings.c.thread_id == THREAD_ID, recordings.c.owner == OWNER)
+DELETE_RECORDED = [
+    delete(table).where(table.c.thread_id == THREAD_ID, table.c.owner == OWNER)
+    for table in (recordings, model_calls, prompt_contents)
+]
 EXPIRED = (
     select(threads.c.id, threads.c.owner)
     .where(threads.c.active_run_id.is_(None), threads.c.updated_at < bindparam("before"))
@@ -212,7 +215,8 @@ def delete_thread(connection: Connection, thread_id: str, owner: str) -> list[st
     run_ids = connection.execute(RUN_IDS, own).scalars().all()
     if not connection.execute(DELETE, own).rowcount:
         raise ThreadNotFound(thread_id)
-    connection.execute(DELETE_RECORDINGS, own)
+    for statement in DELETE_RECORDED:
+        connection.execute(statement, own)
     return list(run_ids)
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, select
 
 from rightseat.core.errors import ThreadNotFound
 from rightseat.operations.users import ApprovalRecord, FileRecord, ThreadRecord
-from rightseat.stores import file_queries, thread_queries
+from rightseat.stores import file_queries, recordings, thread_queries
 from rightseat.stores.tables import files, interrupts, threads
 
 THREAD_IDS = (
@@ -33,7 +33,7 @@ def thread_record(connection: Connection, thread_id: str, owner: str) -> ThreadR
     if thread is None:
         return None
     found = connection.execute(APPROVALS, {"of_thread": thread_id, "of_owner": owner})
-    return ThreadRecord(thread, tuple(_approval(row) for row in found))
+    return ThreadRecord(thread, tuple(map(_approval, found)), recordings.read_asks(connection, thread_id))
 
 
 def _approval(row: Any) -> ApprovalRecord:

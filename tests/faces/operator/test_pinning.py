@@ -8,6 +8,8 @@ import pytest
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.messages import user
 from rightseat.evals.dataset import read_dataset
+from rightseat.evals.result_store import ResultStore
+from rightseat.evals.results import AttemptResult, CaseResult, EvalResult, Variant, make_case_result, make_totals
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import serving
 from tests.faces.operator.test_rights import KEYS, User
@@ -51,7 +53,11 @@ async def test_a_run_is_pinned_by_who_may_author_and_the_case_is_listed(serve: S
     line = pinned.json()
     assert (line["file"], line["redacted"], line["text"]) == ("evals/clicked.yaml", 1, None)
     assert (again.status_code, "has a case 'click' already" in again.text) == (400, True)
-    assert [(one["name"], one["cases"][0]["name"]) for one in listed.json()["datasets"]] == [("clicked", "click")]
+    assert listed.json()["rules"] == {"folder": "evals", "needs_consent": False}
+    (dataset,) = listed.json()["datasets"]
+    (case_line,) = dataset["cases"]
+    assert (dataset["name"], case_line["name"], case_line["question"]) == ("clicked", "click", "Mail [email 1]")
+    assert (case_line["run"], case_line["scorers"], case_line["outcome"]) == (run, ["judge"], None)
     assert unlisted.status_code == 403
     (case,) = read_dataset(Path("evals"), "clicked").dataset.cases
     assert (case.ask, case.source and case.source.consent) == ("Mail [email 1]", "bob agreed")
@@ -95,3 +101,55 @@ async def test_a_recorded_transient_run_is_pinned_by_who_may_read_it(serve: Serv
 
     assert (pinned.status_code, refused.status_code) == (201, 403), pinned.text + refused.text
     assert json.loads(pinned.text)["turns"] == 1
+
+
+async def test_a_preview_writes_nothing_and_says_what_is_replaced(serve: Serve, text: str) -> None:
+    async with serving(serve, text) as server:
+        ann = User(server, "ann")
+        run = await ann.start("Mail kim@example.com")
+        await ann.ended(run)
+        preview = await ann.change("POST", f"runs/{run}/pin", {"dataset": "own", "preview": True})
+
+    assert preview.status_code == 200, preview.text
+    line = preview.json()
+    assert (line["file"], line["redacted"], line["name"]) == (None, 1, "mail-email-1"), line
+    assert "ask: Mail [email 1]" in line["text"]
+    assert list_files() == []
+
+
+async def test_the_last_outcome_of_a_case_is_listed_until_the_case_is_changed(
+    serve: Serve, text: str, tmp_path: Path
+) -> None:
+    async with serving(serve, text) as server:
+        ann = User(server, "ann")
+        run = await ann.start("Hi")
+        await ann.ended(run)
+        await ann.change("POST", f"runs/{run}/pin", {"dataset": "own", "name": "hi"})
+        file = read_dataset(Path("evals"), "own")
+        (case,) = file.dataset.cases
+        attempt = AttemptResult(case="hi", number=1, outcome="failed")
+        result = make_result([make_case_result("own", file.dataset, case, [attempt])])
+        with ResultStore(tmp_path / "state" / "evals") as store:
+            store.add_result(result)
+        before = (await ann.get("evals")).json()["datasets"][0]["cases"][0]
+        changed = file.path.read_text().replace("ask: Hi", "ask: Hello")
+        file.path.write_text(changed)
+        after = (await ann.get("evals")).json()["datasets"][0]["cases"][0]
+
+    assert (before["outcome"], before["flaky"], before["at"]) == ("failed", False, result.at)
+    assert (after["question"], after["outcome"]) == ("Hello", None)
+
+
+def make_result(cases: list[CaseResult]) -> EvalResult:
+    totals = make_totals(len(cases), cases, 0.0, 1.0)
+    return EvalResult(
+        id="result_1",
+        label=None,
+        at="2026-11-19T10:00:00Z",
+        repeat=1,
+        complete=True,
+        stopped=None,
+        variant=Variant(config="rightseat.yaml"),
+        totals=totals,
+        cases=cases,
+    )

@@ -386,6 +386,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "GET runs": ("runs?owner=bob", None, [403, 200, 200, 403, 403, 200]),
     "GET runs/{run}": ("runs/RUN", None, [404, 200, 200, 404, 404, 404]),
     "GET runs/{run}/entries": ("runs/RUN/entries", None, [404, 403, 200, 404, 404, 404]),
+    "GET runs/{run}/calls": ("runs/RUN/calls", None, [404, 403, 200, 404, 404, 404]),
     "POST runs/{run}/stop": ("runs/RUN/stop", None, [404, 403, 403, 200, 404, 404]),
     # 400: this store has no recordings. `test_pinning.py` pins in one that has.
     "POST runs/{run}/pin": ("runs/RUN/pin", {"dataset": "d"}, [400, 403, 403, 400, 400, 400]),

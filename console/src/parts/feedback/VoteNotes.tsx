@@ -1,5 +1,6 @@
 import { nameFace } from "../../faces";
 import { UNKNOWN, useFormat } from "../../format";
+import { PinButton } from "../pin/PinButton";
 import { useVotes, type FeedbackRow, type VoteQuery } from "./api";
 import { VoteMark } from "./VoteMark";
 import { useFeedbackWords } from "./words";
@@ -30,6 +31,9 @@ function VoteNote({ vote }: { vote: FeedbackRow }) {
             {tag}
           </span>
         ))}
+        {vote.value === "down" && vote.run && (
+          <PinButton run={vote.run} agent={vote.agent ?? ""} owner={vote.owner} wrong={vote.comment ?? ""} hasText />
+        )}
         <span className="muted">
           {t("feedback.by", { owner: vote.owner, face: nameFace(vote.through, t("feedback.console")) })} ·{" "}
           {format.full(vote.updated_at) || UNKNOWN}

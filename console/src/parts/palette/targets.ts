@@ -8,18 +8,19 @@ export interface Target {
   to: string;
 }
 
-const SCREENS: readonly { word: Word; to: string; isOperators?: boolean }[] = [
+const SCREENS: readonly { word: Word; to: string; right?: "watch" | "read" }[] = [
   { word: "nav.chat", to: "/chat" },
   { word: "threads.title", to: "/threads" },
   { word: "runs.title", to: "/runs" },
   { word: "nav.approvals", to: "/approvals" },
   { word: "nav.flows", to: "/flows" },
   { word: "nav.plugins", to: "/plugins" },
+  { word: "nav.cases", to: "/cases", right: "read" },
   { word: "nav.connect", to: "/connect" },
-  { word: "nav.health", to: "/health", isOperators: true },
-  { word: "nav.metrics", to: "/metrics", isOperators: true },
+  { word: "nav.health", to: "/health", right: "watch" },
+  { word: "nav.metrics", to: "/metrics", right: "watch" },
   { word: "nav.usage", to: "/usage" },
-  { word: "nav.access", to: "/access", isOperators: true },
+  { word: "nav.access", to: "/access", right: "watch" },
   { word: "nav.settings", to: "/settings" },
 ];
 const RUN_ID = /^run_[\w-]+$/;
@@ -36,7 +37,7 @@ export function findTargets(words: string, { me, agents, threads }: Known, t: Tr
   const wanted = words.trim().toLowerCase();
   const has = (name: string) => name.toLowerCase().includes(wanted);
   const owner = me.rights.watch ? "owner=*&" : "";
-  const screens = SCREENS.filter(({ isOperators }) => !isOperators || me.rights.watch !== null);
+  const screens = SCREENS.filter(({ right }) => !right || me.rights[right] !== null);
   return [
     ...(RUN_ID.test(words.trim())
       ? [{ kind: "run" as const, name: words.trim(), to: `/runs?${owner}run=${encodeURIComponent(words.trim())}` }]

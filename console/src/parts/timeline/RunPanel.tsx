@@ -13,6 +13,7 @@ import { useNow } from "../../useNow";
 import { useWords } from "../../words";
 import { VoteNotes } from "../feedback/VoteNotes";
 import { Icon } from "../Icon";
+import { PinButton } from "../pin/PinButton";
 import { Tabs } from "../Tabs";
 import { Events } from "./Events";
 import { priceOf } from "./price";
@@ -48,6 +49,7 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
   const lines = stored?.runs;
   const isOwn = stored?.thread.owner === useMe().data?.user;
   const judged = lines?.some((line) => line.feedback && (run === null || line.id === run));
+  const pinned = lines?.findLast((line) => line.outcome !== "running" && (run === null || line.id === run));
   const totals = useMemo(() => totalsOf(timeline, now, run), [timeline, now, run]);
   const entries = useMemo(
     () => (run === null ? snapshot.entries : snapshot.entries.filter((entry) => entry.run === run)),
@@ -85,6 +87,7 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
         {timeline.runs.length > 1 && (
           <RunSelect timeline={timeline} value={run} onChange={(one) => changeFilters({ run: one ?? "" })} />
         )}
+        {stored && pinned && <PinButton run={pinned.id} agent={pinned.agent} owner={stored.thread.owner} />}
         <button type="button" className="icon-button close" aria-label={t("timeline.close")} onClick={onClose}>
           <Icon name="close" />
         </button>

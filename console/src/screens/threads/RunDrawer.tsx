@@ -7,6 +7,7 @@ import { useFormat } from "../../format";
 import { VoteMark } from "../../parts/feedback/VoteMark";
 import { VoteNotes } from "../../parts/feedback/VoteNotes";
 import { useFeedbackWords } from "../../parts/feedback/words";
+import { PinButton } from "../../parts/pin/PinButton";
 import { useWords } from "../../words";
 import { Drawer } from "./Drawer";
 import { SpanBar, useRun } from "./RunCard";
@@ -68,6 +69,9 @@ function Details({ run }: { run: RunDetails }) {
           <p>{nameFace(run.through, own("drawer.console"))}</p>
         </>
       )}
+      <div className="drawer-actions">
+        <PinButton run={run.id} agent={run.agent ?? ""} owner={run.owner} hasText />
+      </div>
       <p className="drawer-note" role="note">
         {own("drawer.notStoredNote")}
       </p>

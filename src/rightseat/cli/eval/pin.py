@@ -14,12 +14,9 @@ from rightseat.app import users
 from rightseat.cli import setup
 from rightseat.cli.duration import Duration
 from rightseat.config import Config
-from rightseat.core.events import Event
-from rightseat.core.log import KeepsJudgedRuns
-from rightseat.core.run.durable import read_all_entries
 from rightseat.evals.dataset import list_datasets, read_dataset
 from rightseat.evals.dataset_errors import DatasetError
-from rightseat.evals.pinning import Pinner, build_finders
+from rightseat.evals.pinning import Pinner, build_pinner
 from rightseat.evals.recording import PinOptions
 from rightseat.evals.sources import NotRecorded, Sources
 from rightseat.operations.audit import format_audit_time
@@ -77,15 +74,8 @@ def command(
 @asynccontextmanager
 async def opened(config: Config) -> AsyncIterator[tuple[Pinner, FeedbackStore]]:
     async with users.opened_store(config) as store, users.opened_log(config) as log:
-
-        async def read(run: str) -> list[Event]:
-            return [entry.event for entry in await read_all_entries(log, run)]
-
-        sources = Sources(store.records, store.recordings, store.load, read)
-        yield (
-            Pinner(config, sources, build_finders(config), log if isinstance(log, KeepsJudgedRuns) else None),
-            store.feedback,
-        )
+        sources = Sources(store.records, store.recordings, store.load, log)
+        yield build_pinner(config, sources, log), store.feedback
 
 
 async def pin_one(config: Config, id: str, into: str, options: PinOptions) -> None:

@@ -19,7 +19,7 @@ from rightseat.core.loop.history import repair_history
 from rightseat.core.loop.tool_calls import calls_in, resume_calls, run_calls, was_stopped
 from rightseat.core.loop.toolset import ApprovalPolicy, gather
 from rightseat.core.messages import Call, Message, Text
-from rightseat.core.model import Model, Prompt, model_name, select_model, start_model_span
+from rightseat.core.model import MODEL_SPAN, Model, Prompt, model_name, select_model, start_model_span
 from rightseat.core.run.outcome import mark_origin
 from rightseat.core.stream.framer import MAX_RESPONSE_CHARS
 from rightseat.core.stream.reducer import Reducer
@@ -257,6 +257,7 @@ class ModelCall:
             count_usage(usage, self._span)
 
     def _end(self, error: BaseException | None) -> None:
+        MODEL_SPAN.set(None)
         if error is None:
             self._span.end()
             return

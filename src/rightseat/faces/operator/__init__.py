@@ -34,6 +34,7 @@ from rightseat.faces.operator.flows import FlowRoutes
 from rightseat.faces.operator.health import HealthRoute
 from rightseat.faces.operator.live import LiveRoute
 from rightseat.faces.operator.metric_series import MetricsRoute
+from rightseat.faces.operator.model_calls import ModelCallRoutes
 from rightseat.faces.operator.plugins import PluginRoutes
 from rightseat.faces.operator.requests import Operation, OperatorRequest, Routes, check_same_origin
 from rightseat.faces.operator.runs import RunRoutes
@@ -103,6 +104,7 @@ def routes(
         **AuditRoute(operations).routes(),
         **FeedbackRoutes(operations, feedback).routes(),
         **EvalRoutes(operations, evals).routes(),
+        **ModelCallRoutes(operations).routes(),
         **FlowRoutes(runtime, auth).routes(),
         **ConnectRoutes(runtime.agents, runtime.faces, auth, options.path).routes(),
         **HealthRoute(own_server, runtime.admission).routes(),

@@ -10,13 +10,14 @@ from rightseat.core.ask import includes_agent
 from rightseat.core.errors import NotConfigured
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.requests import OperatorRequest, Routes
-from rightseat.operations.evals import CaseRequest, DatasetLine, Evals
+from rightseat.operations.evals import CaseRequest, CaseRules, DatasetLine, Evals
 from rightseat.operations.rights import OperatorNotFound, forbid
 from rightseat.operations.service import Operations
 
 
 class DatasetList(msgspec.Struct, frozen=True):
     datasets: Sequence[DatasetLine]
+    rules: CaseRules
 
 
 class EvalRoutes:
@@ -40,7 +41,8 @@ class EvalRoutes:
         agent = await self._find_agent(request, run)
         if not includes_agent(request.rights.author, agent):
             forbid("author", agent)
-        return json_response(await self._evals.pin(run, request.read(CaseRequest)), 201)
+        wanted = request.read(CaseRequest)
+        return json_response(await self._evals.pin(run, wanted), 200 if wanted.preview else 201)
 
     async def _find_agent(self, request: OperatorRequest, run: str) -> str:
         with suppress(OperatorNotFound):
@@ -58,4 +60,4 @@ class EvalRoutes:
     async def list(self, request: OperatorRequest) -> Response:
         """Cases are of several users, so this needs the right to read for all agents."""
         request.operator.check_all("read")
-        return json_response(DatasetList(await self._evals.list_datasets()))
+        return json_response(DatasetList(await self._evals.list_datasets(), self._evals.rules))

@@ -8,7 +8,7 @@ const isPressed = (tab, value) => tab.page.getByTestId(`vote-${value}`).last().g
 const values = (tab, series) => tab.page.locator(`.vote-charts [data-series="${series}"] tbody td`).evaluateAll((cells) => cells.map((cell) => cell.dataset.value));
 
 /** Nothing is hidden from anybody in either theme. */
-async function checkWithAxe(tab, where) {
+export async function checkWithAxe(tab, where) {
   for (const colorScheme of THEMES) {
     await tab.page.emulateMedia({ colorScheme });
     same(await findViolations(tab), [], `violations at ${where}, ${colorScheme}`);

@@ -1,1 +1,0 @@
-import{dt as e,m as t,u as n}from"./index-Czowe_cg.js";var r=e();function i(){let e=t();return(0,r.jsxs)(`span`,{className:`asks`,children:[(0,r.jsx)(n,{name:`shield`}),e(`flow.asks`)]})}export{i as t};

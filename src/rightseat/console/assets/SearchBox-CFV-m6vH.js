@@ -1,1 +1,0 @@
-import{dt as e,u as t}from"./index-Czowe_cg.js";var n=e();function r({name:e,placeholder:r=e,value:i,onChange:a,ref:o}){return(0,n.jsxs)(`label`,{className:`search`,children:[(0,n.jsx)(t,{name:`search`}),(0,n.jsx)(`input`,{ref:o,type:`search`,className:`field`,"aria-label":e,placeholder:r,value:i,onChange:e=>a(e.target.value)})]})}export{r as t};
