@@ -18,6 +18,7 @@ from rightseat.faces.operator.failures import FailedRuns
 from rightseat.faces.operator.feedback import VoteCounts, VotePage
 from rightseat.faces.operator.flows import FlowLine
 from rightseat.faces.operator.health import CheckLine
+from rightseat.faces.operator.memories import MemoryPage
 from rightseat.faces.operator.metric_series import MetricsLine
 from rightseat.faces.operator.run_line import StartedRun, StoppedRun
 from rightseat.faces.operator.runs import AgentLine, RunDetails, RunPage
@@ -45,6 +46,7 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "POST runs/{run}/stop": ("200", StoppedRun),
     "GET feedback": ("200", VotePage),
     "GET feedback/counts": ("200", VoteCounts),
+    "GET memories": ("200", MemoryPage),
     "POST feedback": ("200", FeedbackLine),
     "POST runs/{run}/pin": ("201", PinnedLine),
     "GET evals": ("200", DatasetList),

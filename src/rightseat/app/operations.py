@@ -81,5 +81,6 @@ def build_operations(
         workbenches=workbenches,
         prices=prices,
         feedback=store.feedback,
+        memories=store.memories,
         is_alone=store.threads.reap_every is None,
     )

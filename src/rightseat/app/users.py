@@ -14,6 +14,7 @@ from rightseat.core.types import JsonValue
 from rightseat.limits.report import describe_rows
 from rightseat.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
 from rightseat.operations.feedback import UserFeedback
+from rightseat.operations.memories import UserMemories
 from rightseat.operations.recordings import UserRecordings
 from rightseat.operations.users import FileRecord, ThreadRecord, UserRecords, UserStore
 
@@ -98,8 +99,8 @@ class UsageRecords:
 async def opened(config: Config) -> AsyncIterator[UserData]:
     """Raises `ConfigError` if the threads are in the memory of a server."""
     async with opened_store(config) as store, opened_log(config) as log:
-        records = [*records_of(config), UserFeedback(store.feedback), UserRecordings(store.recordings)]
-        records.append(UsageRecords(store.limits))
+        own = (UserFeedback(store.feedback), UserMemories(store.memories), UserRecordings(store.recordings))
+        records = [*records_of(config), *own, UsageRecords(store.limits)]
         yield UserData(store, log, config.engine.module.build(config.engine.options), records)
 
 

@@ -11,6 +11,7 @@ from rightseat.operations.audit import AuditStore
 from rightseat.operations.ended_sessions import EndedSessionStore
 from rightseat.operations.feedback import FeedbackStore
 from rightseat.operations.leases import HeldLease
+from rightseat.operations.memories import MemoryStore
 from rightseat.operations.pins import PinStore
 from rightseat.operations.recordings import Recordings
 from rightseat.operations.records import Records
@@ -35,6 +36,7 @@ class Store:
     ended_sessions: EndedSessionStore | None = None
     audit: AuditStore | None = None
     feedback: FeedbackStore | None = None
+    memories: MemoryStore | None = None
     recordings: Recordings | None = None
     pins: PinStore | None = None
     secret_uses: SecretUseStore | None = None

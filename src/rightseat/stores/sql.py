@@ -34,6 +34,7 @@ from rightseat.stores import (
     feedback,
     file_queries,
     limit_queries,
+    memories,
     process_queries,
     record_queries,
     recordings,
@@ -51,6 +52,7 @@ from rightseat.stores.databases import Sqlite, connect
 from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
+from rightseat.stores.memories import SqlMemories
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.recordings import SqlRecordings
 from rightseat.stores.secret_uses import SqlSecretUses
@@ -112,6 +114,7 @@ class SqlThreads:
         self.limits = SqlLimits(database)
         self.audit = SqlAudit(database)
         self.feedback = SqlFeedback(database)
+        self.memories = SqlMemories(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
@@ -140,6 +143,7 @@ class SqlThreads:
             ended_sessions=self.ended_sessions,
             audit=self.audit,
             feedback=self.feedback,
+            memories=self.memories,
             recordings=self.recordings,
             pins=self.pins,
             secret_uses=self.secret_uses,
@@ -359,6 +363,7 @@ class SqlThreads:
         if self._audit_retention_days is not None:
             await self._delete_before(audit.expire, timedelta(days=self._audit_retention_days))
         await self._delete_before(recordings.expire, timedelta())
+        await self._delete_before(memories.expire, timedelta())
         if self._retention_days is None:
             return
         await self._delete_before(feedback.expire, timedelta(days=self._retention_days))
