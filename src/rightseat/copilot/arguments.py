@@ -214,6 +214,7 @@ class ArgumentReader:
             "agents": list(agent.agents),
             "approval": agent.approval,
             "durable": agent.durable or is_durable,
+            "memory": None if agent.memory is None else plain(agent.memory),
             "toolboxes": [
                 *self._tools_of(name, agent),
                 *(self._name_toolbox(name, toolboxe) for toolboxe in agent.toolboxes),
