@@ -184,14 +184,15 @@ class Run:
             await load.end()
         saturation.report(servers, rounds)
         streams = [{name: found.streams for name, found in round.items() if found.streams} for round in rounds]
+        notes = {name: found.note for round in rounds for name, found in round.items() if found.note}
         results = []
         for scenario in self.chosen:
-            outcome = judge_saturation(scenario, streams)
+            outcome = judge_saturation(scenario, streams, notes)
             results.append((scenario, outcome, "ok" if outcome.met else "FAIL"))
             print(f"{results[-1][2]:6} {scenario.label:28} {outcome.detail}")
         failed = sum(not outcome.met for _, outcome, _ in results)
         levels = [{name: [asdict(level) for level in found.levels] for name, found in round.items()} for round in rounds]
-        self.write({"passed": len(results) - failed, "failed": failed, "streams": streams, "levels": levels})
+        self.write({"passed": len(results) - failed, "failed": failed, "streams": streams, "notes": notes, "levels": levels})
         print_totals(len(results) - failed, failed)
         return failed
 

@@ -17,7 +17,7 @@ from report import show
 from servers import Server
 from verdict import spread
 
-from tests.acceptance._lib.meter import Meter, clock
+from tests.acceptance._lib.meter import TICKS, Meter, clock
 from tests.acceptance._lib.processes import NotStarted
 
 from world import World
@@ -26,6 +26,7 @@ LIMIT_MS = 250.0  # the 99th percentile of the delay from the model's write to t
 FIRST_STREAMS = 100
 FULL_SHARE = 0.9
 LATE_MS = 50.0
+REPEATS = 2
 LIB = Path(__file__).parent
 
 
@@ -53,6 +54,7 @@ class Level:
     model_late: float
     client_pass: float
     chunks_per_read: float
+    stolen_share: float
     error: str = ""
     checked: int = 0
 
@@ -62,7 +64,12 @@ class Level:
 
     @property
     def is_limited_by_suite(self) -> bool:
-        return self.model_share + self.client_share > FULL_SHARE or self.model_late > LATE_MS or self.client_pass > LATE_MS
+        return self.model_share + self.client_share > FULL_SHARE
+
+    @property
+    def is_disturbed(self) -> bool:
+        """The model or the clients were late although their processor had time: other processes, or other machines, used it."""
+        return not self.is_limited_by_suite and max(self.model_late, self.client_pass) > LATE_MS
 
 
 @dataclass
@@ -82,7 +89,10 @@ class Saturation:
         last = self.levels[-1]
         if last.error:
             return f"at {last.streams:,} streams: {last.error}"
-        return "limited by the suite: at least" if last.is_limited_by_suite else ""
+        if last.is_limited_by_suite:
+            return "limited by the suite: at least"
+        late = max(last.model_late, last.client_pass)
+        return f"disturbed, says little: at {last.streams:,} streams the suite was {late:.0f} ms late" if last.is_disturbed else ""
 
     @property
     def streams(self) -> float:
@@ -147,14 +157,14 @@ class Load:
         first = FIRST_STREAMS // 10 if server.is_peer else FIRST_STREAMS
         await self.set_level(first, 5)
         await asyncio.sleep(4)  # the answers end at different times by then
-        found.levels.append(level := await self.measure(first, meter, pace))
+        found.levels.append(level := await self.measure_level(first, meter, pace))
         streams = round(first * max(1.0, 0.6 / level.server_share)) if level.is_carried else first // 3
         while len(found.levels) < 20:
             before = found.levels[-1].streams
             await self.set_level(streams, 2 if streams < 1.5 * before else 5)
             await asyncio.sleep(2)
-            found.levels.append(level := await self.measure(streams, meter, pace))
-            if not level.is_carried or level.is_limited_by_suite:
+            found.levels.append(level := await self.measure_level(streams, meter, pace))
+            if not level.is_carried or level.is_limited_by_suite or level.is_disturbed:
                 return
             streams = round(streams * min(1.4, max(pace.growth, 0.9 / level.server_share)))
 
@@ -169,28 +179,40 @@ class Load:
         self.clients.stdin.write(b"take\n")
         return json.loads(await self.clients.stdout.readline())
 
+    async def measure_level(self, streams: int, meter: Meter, pace: Pace) -> Level:
+        """Once more where the suite was late: that is no property of the server."""
+        for _ in range(REPEATS):
+            if not (level := await self.measure(streams, meter, pace)).is_disturbed:
+                return level
+        return await self.measure(streams, meter, pace)
+
     async def measure(self, streams: int, meter: Meter, pace: Pace) -> Level:
         before = await self.take()
         await self.model_stats()
         loop = asyncio.get_running_loop()
-        began, used = loop.time(), (meter.cpu(), clock(self.model.pid), clock(self.clients.pid))
+        stolen, began, used = read_stolen(), loop.time(), (meter.cpu(), clock(self.model.pid), clock(self.clients.pid))
         await asyncio.sleep(pace.measured_s)
         took = loop.time() - began
         shares = [(after - at_first) / took for after, at_first in zip((meter.cpu(), clock(self.model.pid), clock(self.clients.pid)), used)]
         taken, model = await self.take(), await self.model_stats()
         level = Level(
             streams, taken["p50"], taken["p99"], *shares, model["late_p99"], taken["pass_p99"], taken["chunks_per_read"],
-            before["error"] or taken["error"], before["checked"] + taken["checked"],
+            (read_stolen() - stolen) / took / (os.cpu_count() or 1), before["error"] or taken["error"], before["checked"] + taken["checked"],
         )  # fmt: skip
         print(f"  {describe(level)}", file=sys.stderr, flush=True)
         return level
+
+
+def read_stolen() -> float:
+    """Seconds that the host gave to other machines, of all processors."""
+    return int(Path("/proc/stat").read_text().split("\n")[0].split()[8]) / TICKS
 
 
 def describe(level: Level) -> str:
     words = (
         f"{level.streams:,} streams: delay p50 {level.p50:.0f} p99 {level.p99:.0f} ms, server {level.server_share:.0%}, "
         f"model {level.model_share:.0%} (late {level.model_late:.0f} ms), clients {level.client_share:.0%} (late {level.client_pass:.0f} ms), "
-        f"{level.chunks_per_read:.1f} chunks a read, {level.checked} texts checked"
+        f"{level.chunks_per_read:.1f} chunks a read, {level.checked} texts checked, {level.stolen_share:.0%} of the processors stolen"
     )
     return f"{words}; {level.error}" if level.error else words
 
@@ -218,5 +240,5 @@ def report(servers: Sequence[Server], rounds: Sequence[Mapping[str, Saturation]]
             "; ".join(notes),
         ])  # fmt: skip
     show(rows)
-    print("The model and the clients share a processor. Where they need most of it, or are late, the server could carry more: its line says so.")
+    print("The model and the clients share a processor. Where they need most of it, or are late all the same, the line says so.")
     print()
