@@ -49,6 +49,8 @@ def main() -> None:
         for scenario in chosen:
             print(f"{scenario.label:28} {scenario.target:g}")
         return
+    if options.saturation and (options.url or options.reference or options.sweep):
+        sys.exit("--saturation starts one server after the other on a processor of its own: leave out --url, --reference and --sweep")
     if options.durable and not {"RS_DATABASE_URL", "RS_REDIS_URL"} <= os.environ.keys():
         sys.exit("--durable needs RS_DATABASE_URL and RS_REDIS_URL, the engines to run on")
     if not (options.url or options.reference or Path("tests/acceptance/serve").exists()):
