@@ -96,6 +96,8 @@ def choose(options: argparse.Namespace) -> list[Scenario]:
     if options.list:
         return chosen
     chosen = [scenario for scenario in chosen if (scenario.section == "saturation") == options.saturation]
+    if not chosen:
+        sys.exit("targets of saturation are measured with --saturation, and only they are")
     if options.reference:
         return [scenario for scenario in chosen if scenario.name in PEERS.values() and scenario.section not in ("peer", "stored")]
     if not options.peers:
