@@ -103,6 +103,7 @@ async def world(caplog: pytest.LogCaptureFixture) -> AsyncIterator[World]:
         "text": "{}",
         "etag": "*",
         "bucket": "day",
+        "limit": 10,
     }
     yield World(build_operations(runtime, store, sources, [], Prices()), runtime, arguments)
     await runtime.close()
