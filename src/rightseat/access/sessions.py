@@ -11,10 +11,8 @@ of the same host over plain http, can set a cookie of any other name, and so sig
 import base64
 import hashlib
 import hmac
-import os
 import secrets
 import time
-from pathlib import Path
 
 import msgspec
 from starlette.datastructures import Headers
@@ -28,7 +26,6 @@ from rightseat.core.errors import Unauthenticated
 SECURE_COOKIE = "__Host-rightseat"
 PLAIN_COOKIE = "rightseat"
 """Browsers accept the prefix `__Host-` only over https."""
-SECRET_BYTES = 32
 ID_BYTES = 16
 
 
@@ -127,16 +124,3 @@ def read_cookie(headers: Headers, name: str) -> str | None:
 
 def new_id() -> str:
     return secrets.token_urlsafe(ID_BYTES)
-
-
-def load_secret(path: Path) -> bytes:
-    """The secret in the file; a new one if there is no file."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_bytes()
-    with os.fdopen(file, "wb") as opened:
-        secret = secrets.token_bytes(SECRET_BYTES)
-        opened.write(secret)
-    return secret

@@ -7,8 +7,9 @@ from rightseat.access.attempts import WrongKeyLimit
 from rightseat.access.authenticator import Authenticator, TokenVerifier
 from rightseat.access.ended_sessions import EndedSessions
 from rightseat.access.host_login import HostLogin
+from rightseat.access.key_files import load_or_create_key
 from rightseat.access.keys import AccessKey, Keys, digest, prefix_of
-from rightseat.access.sessions import Sessions, load_secret
+from rightseat.access.sessions import Sessions
 from rightseat.access.sign_in.service import IdentityProvider, SignIn, SignInAddresses
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.config import Access, ApiKey, Config, Jwt
@@ -79,7 +80,7 @@ def build_sign_in(config: Config, provider: IdentityProvider) -> SignIn:
     if oidc is None:
         raise ConfigError("`access.oidc` is missing.")
     operator = next(face.options for face in config.faces if face.type == "operator")
-    secret = load_secret(operator.session_key)  # type: ignore[attr-defined]  # the options of this face
+    secret = load_or_create_key(operator.session_key)  # type: ignore[attr-defined]  # the options of this face
     hours = operator.session_hours  # type: ignore[attr-defined]  # the options of this face
     sessions = Sessions(secret, hours, addresses.public_url)
     purpose = f"{oidc.issuer} {oidc.client_id} {addresses.callback_url}"

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from rightseat.access.sessions import load_secret
+from rightseat.access.key_files import load_or_create_key
 from rightseat.core.errors import BadRequest
 from rightseat.core.types import JsonValue
 
@@ -59,5 +59,5 @@ class Sealer:
     def _open_cipher(self) -> AESSIV:
         if self._cipher is None:
             derive = HKDF(SHA256(), 64, salt=None, info=b"rightseat sealed reasoning").derive
-            self._cipher = AESSIV(derive(load_secret(self._key_file)))
+            self._cipher = AESSIV(derive(load_or_create_key(self._key_file)))
         return self._cipher

@@ -14,9 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rightseat.access.key_files import load_or_create_key
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.route_auth import Handler, RouteAuth
-from rightseat.access.sessions import Sessions, load_secret
+from rightseat.access.sessions import Sessions
 from rightseat.access.sign_in.service import SignIn
 from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
@@ -93,7 +94,9 @@ def routes(
     max_bytes = int(options.max_body_mb * 2**20)
     if not auth.is_open:
         public_url = own_server.config.server.public_url if own_server is not None else None
-        auth = auth.accept_sessions(Sessions(load_secret(options.session_key), options.session_hours, public_url))
+        auth = auth.accept_sessions(
+            Sessions(load_or_create_key(options.session_key), options.session_hours, public_url)
+        )
     sign_in = own_server.sign_in if own_server is not None else None
     is_editing = options.edit and not auth.is_open
     currency = operations.prices.currency

@@ -6,19 +6,17 @@ keys and numbers of an object, but not a string.
 
 import base64
 import hmac
-import os
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from rightseat.core.errors import BadRequest, ConfigError
+from rightseat.access.key_files import load_or_create_key
+from rightseat.core.errors import BadRequest
 from rightseat.core.messages import Call, Message, Part, Result
 from rightseat.faces.openbb.request.types import FunctionCall, FunctionResult, Query
-from rightseat.parts import private_folder
 
 STATE_FIELD = "rightseat"
 MAX_STATE_BYTES = 2**20
@@ -117,26 +115,6 @@ def decompress(packed: bytes) -> bytes:
     if not unpacker.eof:
         raise ValueError("the state is too large")
     return found
-
-
-def load_or_create_key(path: Path) -> bytes:
-    """Create the key if missing. Processes that share the folder share the key."""
-    private_folder(path.parent)
-    try:
-        with suppress(FileExistsError):
-            fresh = path.with_name(f"{path.name}.{os.getpid()}")
-            fresh.touch(mode=0o600)
-            fresh.write_bytes(os.urandom(32))
-            try:
-                os.link(fresh, path)  # atomic, and never replaces another process's key
-            finally:
-                fresh.unlink()
-        key = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"Cannot store the signing key in {path}: {error.strerror}.") from error
-    if len(key) < 32:
-        raise ConfigError(f"The signing key in {path} is invalid. Delete the file to create a new key.")
-    return key
 
 
 class QuestionUsage(NamedTuple):
