@@ -17,6 +17,7 @@ import { ListHeader } from "./ListHeader";
 import { ListTable, type RowPlace } from "./ListTable";
 import type { ListRow, Page } from "./pages";
 import { RunDrawer } from "./RunDrawer";
+import { StopAll } from "./StopAll";
 import { sumOf } from "./tokens";
 import { PAGE_ROWS, useList } from "./useList";
 import { useListWords } from "./words";
@@ -64,6 +65,7 @@ export default function Runs() {
             rows={list.rows}
             onChange={(value) => change({ code: value, ...(value && { state: "failed" }) })}
           />
+          <StopAll query={query} rows={list.rows} />
           <FlowSelect value={flow} onChange={(value) => change({ flow: value })} />
         </Filters>
       </div>

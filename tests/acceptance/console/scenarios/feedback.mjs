@@ -47,7 +47,7 @@ export const feedback = [
     const note = olga.page.getByTestId("vote-note");
     await note.waitFor();
     contains(await note.innerText(), `It says ${word}`, "the note of the vote");
-    await olga.open("metrics?window=1h");
+    await olga.open("metrics?range=1h");
     await olga.page.locator(".vote-charts").waitFor();
     await checkWithAxe(olga, "the charts of votes");
     for (const summary of await olga.page.locator(".vote-charts summary").all()) await summary.click();
