@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from rightseat.cli.eval.reports import format_comparison, format_result
 from rightseat.core.types import JsonValue
 from rightseat.evals.attempts import Attempt, Score
 from rightseat.evals.cases import Case, Dataset
 from rightseat.evals.comparison import compare
-from rightseat.evals.reports import format_comparison, format_result
 from rightseat.evals.results import (
     CaseResult,
     EvalResult,

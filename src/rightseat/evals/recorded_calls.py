@@ -5,6 +5,7 @@ Agents that are called as tools, and flows, run anew in a replay: their own call
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rightseat.core import events as e
 from rightseat.core.approvals import is_approved
@@ -37,10 +38,8 @@ class _Request:
     flow: str
     step: str
     request: Mapping[str, JsonValue]
-    status: int | None = None
-    result: JsonValue = None
-    error: str | None = None
-    is_answered: bool = False
+    response: dict[str, Any] | None = None
+    """The other fields of its recording, once it is answered."""
 
 
 @dataclass(slots=True)
@@ -124,17 +123,17 @@ class RecordedTurn:
             for item in reversed(self.items)
             if isinstance(item, _Request) and (item.flow, item.step) == (flow, step)
         )
-        request_item = next((one for one in mine if not one.is_answered), None)
+        request_item = next((one for one in mine if one.response is None), None)
         if request_item is None or kind not in ("output", "failed"):
             return
-        request_item.is_answered = True
         record, problem = value.get("record"), value.get("error")
         about = record if kind == "output" else problem
         status = about.get("status") if isinstance(about, dict) else None
-        request_item.status = status if isinstance(status, int) else None
-        request_item.result = value.get("output")
-        if isinstance(problem, dict):
-            request_item.error = str(problem.get("code", "failed"))
+        request_item.response = {
+            "status": status if isinstance(status, int) else None,
+            "result": value.get("output"),
+            "error": str(problem.get("code", "failed")) if isinstance(problem, dict) else None,
+        }
         if value.get("shortened"):
             self.notes.append(f"The log has only the beginning of the response of step {step!r} of {flow!r}.")
 
@@ -158,16 +157,9 @@ class RecordedTurn:
                 yield recorded
 
     def _record_request(self, item: _Request) -> RecordedRequest | None:
-        if not item.is_answered:
+        if item.response is None:
             return None
-        return RecordedRequest(
-            flow=item.flow,
-            step=item.step,
-            request=item.request,
-            status=item.status,
-            result=item.result,
-            error=item.error,
-        )
+        return RecordedRequest(flow=item.flow, step=item.step, request=item.request, **item.response)
 
     def _record_call(self, item: _Call) -> RecordedCall | None:
         arguments = read_arguments(item.text)

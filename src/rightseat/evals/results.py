@@ -7,30 +7,18 @@ from typing import Literal
 import msgspec
 
 from rightseat.core.types import JsonValue
-from rightseat.evals.attempts import Attempt, AttemptCall, Outcome, Score
+from rightseat.evals.attempts import Attempt, Outcome, Score
 from rightseat.evals.cases import Case, Dataset
 from rightseat.evals.statistics import wilson_interval
 
 
-class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt with its scores. `number` begins at 1."""
+class AttemptResult(Attempt, frozen=True, kw_only=True):
+    """An attempt with its scores. `reason` says why it diverged, or has an error."""
 
-    number: int
     outcome: Outcome
     reason: str = ""
-    """Why it diverged, or has an error."""
-    text: str = ""
-    run_outcome: str = "done"
-    tool_calls: Sequence[AttemptCall] = ()
-    citations: Sequence[JsonValue] = ()
-    denied_by: str | None = None
-    model_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
     latency_ms: float = 0.0
     scores: Sequence[Score] = ()
-    cached: bool = False
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,21 +87,11 @@ def dump_missing(dataset: Dataset, case: Case) -> JsonValue:
 
 def make_attempt_result(attempt: Attempt, scores: Sequence[Score]) -> AttemptResult:
     return AttemptResult(
-        number=attempt.number,
+        **msgspec.structs.asdict(attempt),
         outcome=_attempt_outcome(attempt, scores),
         reason=attempt.diverged or attempt.error or "",
-        text=attempt.text,
-        run_outcome=attempt.run_outcome,
-        tool_calls=attempt.tool_calls,
-        citations=attempt.citations,
-        denied_by=attempt.denied_by,
-        model_calls=attempt.model_calls,
-        input_tokens=attempt.input_tokens,
-        output_tokens=attempt.output_tokens,
-        cost=attempt.cost,
         latency_ms=round(attempt.seconds * 1000, 1),
         scores=scores,
-        cached=attempt.cached,
     )
 
 

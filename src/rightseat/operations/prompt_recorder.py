@@ -56,7 +56,7 @@ class PromptRecording:
         return RunPromptRecorder(self.store, ask, format_audit_time(datetime.now(UTC) + self._age))
 
 
-class Content(NamedTuple):
+class HashedContent(NamedTuple):
     """`source` is kept, so that no other object has its id while the run goes on."""
 
     source: object
@@ -71,7 +71,7 @@ class RunPromptRecorder:
         self._store = store
         self._run = CallRun(ask.run_id, ask.thread_id, ask.principal.id, ask.agent)
         self._expires_at = expires_at
-        self._known: dict[int, Content] = {}
+        self._known: dict[int, HashedContent] = {}
         self._written: set[str] = set()
 
     def wrap(self, model: str, provider_model: str, labels: CallLabels, open_stream: OpenStream) -> OpenStream:
@@ -134,7 +134,7 @@ class RunPromptRecorder:
             if known is None or known.hash not in self._written:
                 text = msgspec.json.encode(describe(item))
                 hash = urlsafe_b64encode(blake2b(text, digest_size=HASH_BYTES).digest()).decode().rstrip("=")
-                known = self._known[id(item)] = Content(item, hash, len(text))
+                known = self._known[id(item)] = HashedContent(item, hash, len(text))
                 if hash not in self._written:
                     contents[hash] = text.decode()
             chars += known.chars

@@ -5,17 +5,37 @@ from itertools import chain
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, delete, or_, select, tuple_, update
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rightseat.core.types import JsonValue
 from rightseat.operations.model_calls import CallEnd, CallRun, SentCall, StoredCall, StoredCallPage
 from rightseat.stores import rows
+from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import model_calls, prompt_contents
 
 MAX_VALUES = 500
 """Hashes in one statement."""
+ADD_CALL = PreparedStatement(insert(model_calls))
+END_CALL = PreparedStatement(
+    update(model_calls).where(model_calls.c.id == bindparam("of_call")).values(ended=bindparam("to_end"))
+)
+
+
+def prepare_contents(new: postgresql.Insert | sqlite.Insert) -> PreparedStatement:
+    """A content that is known is kept for as long as the new call."""
+    columns, later = prompt_contents.c, new.excluded.expires_at
+    key = [columns.thread_id, columns.owner, columns.hash]
+    return PreparedStatement(
+        new.on_conflict_do_update(index_elements=key, set_={"expires_at": later}, where=columns.expires_at < later)
+    )
+
+
+ADD_CONTENTS = {
+    "sqlite": prepare_contents(sqlite.insert(prompt_contents)),
+    "postgresql": prepare_contents(postgresql.insert(prompt_contents)),
+}
 _decode = msgspec.json.Decoder(SentCall).decode
 _decode_end = msgspec.json.Decoder(CallEnd).decode
 
@@ -51,22 +71,15 @@ def add(
     of_thread = {"thread_id": run.thread.replace("\0", ""), "owner": run.owner, "expires_at": expires_at}
     sent = msgspec.json.encode(call).decode()
     row = {"id": call.call, "run_id": run.run, "agent": run.agent, "sent": sent, "created_at": rows.now(), **of_thread}
-    connection.execute(model_calls.insert(), row)
+    ADD_CALL.change(connection, row)
     if contents:
-        new = (postgresql if dialect == "postgresql" else sqlite).insert(prompt_contents)
-        later = new.excluded.expires_at
-        statement = new.on_conflict_do_update(
-            index_elements=[prompt_contents.c.thread_id, prompt_contents.c.owner, prompt_contents.c.hash],
-            set_={"expires_at": later},
-            where=prompt_contents.c.expires_at < later,
-        )
         ordered = sorted(contents.items())  # so that two servers never deadlock
-        connection.execute(statement, [{"hash": hash, "content": content, **of_thread} for hash, content in ordered])
+        added = ({"hash": hash, "content": content, **of_thread} for hash, content in ordered)
+        ADD_CONTENTS[dialect].change(connection, *added)
 
 
 def end_call(connection: Connection, call: str, end: CallEnd) -> None:
-    ended = msgspec.json.encode(end).decode()
-    connection.execute(update(model_calls).where(model_calls.c.id == call).values(ended=ended))
+    END_CALL.change(connection, {"of_call": call, "to_end": msgspec.json.encode(end).decode()})
 
 
 def keep(connection: Connection, run: str, until: str) -> None:

@@ -5,6 +5,7 @@ import sys
 import click
 
 from rightseat.cli.commands import LazyGroup
+from rightseat.cli.table import clean
 from rightseat.evals.dataset_errors import DatasetError
 
 WRONG_FILES = 2
@@ -32,7 +33,7 @@ class EvalGroup(LazyGroup):
 
 def clean_lines(text: str) -> str:
     """Without control characters, which names and values of a file may have."""
-    return "\n".join("".join(mark if mark.isprintable() else " " for mark in line) for line in text.split("\n"))
+    return "\n".join(map(clean, text.split("\n")))
 
 
 @click.group(cls=EvalGroup, command_help=COMMAND_HELP, package=__name__)

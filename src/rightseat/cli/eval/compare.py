@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from rightseat.cli import setup
+from rightseat.cli.eval.reports import ReportFormat, format_comparison
 from rightseat.cli.eval.stored_results import open_results
 from rightseat.evals.comparison import compare
-from rightseat.evals.reports import ReportFormat, format_comparison
 
 SHOWN = {"worse": ("worse",), "difference": ("better", "worse")}
 """The verdicts on which the command fails."""

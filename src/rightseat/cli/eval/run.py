@@ -15,6 +15,7 @@ from rightseat.app.builder import prices_of
 from rightseat.cli import setup
 from rightseat.cli.eval import WRONG_FILES, clean_lines
 from rightseat.cli.eval.progress import EvalProgress
+from rightseat.cli.eval.reports import FORMATS, ReportFormat, format_result
 from rightseat.config import FILE, Config
 from rightseat.core.errors import ConfigError, RightseatError
 from rightseat.evals.cases import MissingPolicy
@@ -22,7 +23,6 @@ from rightseat.evals.dataset import list_datasets, read_dataset
 from rightseat.evals.eval_meter import Budget, EvalMetering
 from rightseat.evals.replay_runtime import open_replay_runtime
 from rightseat.evals.replayed_case import check_case
-from rightseat.evals.reports import FORMATS, ReportFormat, format_result
 from rightseat.evals.result_store import ResultStore
 from rightseat.evals.results import EvalResult, Variant
 from rightseat.evals.runner import EvalRunner, PlannedCase, RunSettings, plan

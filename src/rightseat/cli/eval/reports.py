@@ -4,12 +4,13 @@ Texts of models and names of cases may be hostile: a terminal gets no control ch
 """
 
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 from xml.etree import ElementTree
 
 import msgspec
 
+from rightseat.cli.table import clean, format_table
 from rightseat.evals.comparison import ResultComparison
 from rightseat.evals.results import CaseResult, EvalResult
 from rightseat.text import one_line, truncate
@@ -49,7 +50,7 @@ def format_comparison(comparison: ResultComparison, form: ReportFormat) -> str:
 
 def printable(text: str) -> str:
     """On one line, without control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in one_line(text))
+    return clean(one_line(text))
 
 
 def _format_json(value: object) -> str:
@@ -90,23 +91,15 @@ def _table_result(result: EvalResult) -> Iterator[str]:
     for case in result.cases:
         outcome = f"{case.outcome} (flaky, {100 * case.pass_rate:.0f} %)" if case.flaky else case.outcome
         rows.append((f"{case.dataset}/{case.name}", outcome, truncate(find_reason(case), MAX_REASON_CHARS)))
-    yield from align(("CASE", "OUTCOME", "REASON"), rows)
+    yield from format_table(("CASE", "OUTCOME", "REASON"), rows)
     yield f"\n{summarize(result)}"
     yield f"Result {result.id}" + (f", label {printable(result.label)}" if result.label else "")
-
-
-def align(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Columns of equal width."""
-    lines = [headings, *([printable(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
 def _table_comparison(comparison: ResultComparison) -> Iterator[str]:
     rows = [(f"{case.dataset}/{case.name}", case.a, case.b, truncate(case.b_text, 80)) for case in comparison.changed]
     if rows:
-        yield from align(("CHANGED CASE", "A", "B", "ANSWER OF B"), rows)
+        yield from format_table(("CHANGED CASE", "A", "B", "ANSWER OF B"), rows)
         yield ""
     yield from map(printable, _list_facts(comparison))
     yield printable(comparison.sentence)
