@@ -127,7 +127,7 @@ async def test_the_last_outcome_of_a_case_is_listed_until_the_case_is_changed(
         await ann.change("POST", f"runs/{run}/pin", {"dataset": "own", "name": "hi"})
         file = read_dataset(Path("evals"), "own")
         (case,) = file.dataset.cases
-        attempt = AttemptResult(number=1, outcome="failed")
+        attempt = AttemptResult(case="hi", number=1, outcome="failed")
         result = make_result([make_case_result("own", file.dataset, case, [attempt])])
         with ResultStore(tmp_path / "state" / "evals") as store:
             store.add_result(result)

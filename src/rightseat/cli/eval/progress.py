@@ -24,7 +24,7 @@ class EvalProgress:
         self._outcomes[attempt.outcome] += 1
         if self._is_terminal:
             click.echo(f"\r\x1b[K{self._describe()}", err=True, nl=False)
-        elif (now := time.monotonic()) - self._shown_at >= INTERVAL_S:
+        elif self._outcomes.total() < self._attempts and (now := time.monotonic()) - self._shown_at >= INTERVAL_S:
             self._shown_at = now
             click.echo(self._describe(), err=True)
 
