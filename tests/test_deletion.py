@@ -308,7 +308,10 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
         others = await runtime.thread("bob's", Principal("bob"))
 
     assert before == set(PLACES)
-    assert told == "Deleted the data of 'alice': 1 threads, 2 runs, 2 files, 1 feedback, 0 recordings, 0 usage rows.\n"
+    assert (
+        told == "Deleted the data of 'alice': 1 threads, 2 runs, 2 files, 1 feedback, "
+        "0 memories, 0 recordings, 0 usage rows.\n"
+    )
     assert after == set()
     assert others is not None
     assert len(await feedback.read_user("bob")) == 1

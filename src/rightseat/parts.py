@@ -8,8 +8,8 @@ A part is a module with `Options` (pydantic, `extra="forbid"`, frozen) and one f
     faces                            routes(runtime, options, auth) -> APIRouter, every route protected by `auth`
 
 A face receives what its `routes` has further parameters for: `operations` (what operators see of all users),
-`own_threads` (a search of one's own threads), `usage`, `feedback`, `own_server`, `fingerprint`. No other face can reach
-them.
+`own_threads` (a search of one's own threads), `usage`, `feedback`, `memories`, `own_server`, `fingerprint`. No other
+face can reach them.
 
 Optional functions:
 
@@ -58,6 +58,7 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.model import Model
 from rightseat.core.tools import Toolbox
 from rightseat.installation import install_command
+from rightseat.operations.own_memories import OwnMemories
 from rightseat.operations.pins import PinStore
 from rightseat.operations.secret_uses import SecretUseStore
 
@@ -92,6 +93,11 @@ class Parts(Protocol):
     @property
     def secret_uses(self) -> SecretUseStore | None:
         """The store for recorded uses of secrets that several servers share; None if each server has its own."""
+        ...
+
+    @property
+    def memories(self) -> OwnMemories | None:
+        """What users have memories in; None where there are no users, as in evaluations."""
         ...
 
     def model(self, name: str) -> Model:

@@ -1,4 +1,6 @@
-"""Shortens text for messages, prompts and the terminal."""
+"""Shortens text for messages, prompts and the terminal, and folds it for searches."""
+
+import unicodedata
 
 
 def truncate(text: str, limit: int) -> str:
@@ -14,3 +16,9 @@ def truncate_with_length(text: str, limit: int) -> str:
 def one_line(text: str) -> str:
     """Replace each run of white space by one space."""
     return " ".join(text.split())
+
+
+def fold_text(text: str) -> str:
+    """The text as it is searched: case and width of characters do not count."""
+    normalized = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return normalized.casefold().replace("\0", "")

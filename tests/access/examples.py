@@ -16,6 +16,7 @@ from rightseat.faces import copilotkit
 from rightseat.faces.copilotkit.current.routing import METHODS
 from rightseat.faces.copilotkit.graphql.schema import core_schema
 from rightseat.operations.own_feedback import OwnFeedback
+from rightseat.operations.own_memories import OwnMemories
 from tests.faces.copilotkit.serving import chat
 
 CANARY = "canary-of-alice"
@@ -67,6 +68,7 @@ def run_input(thread: str = THREAD, **fields: Any) -> dict[str, Any]:
 
 
 VOTE = {"id": RUN, "value": "down", "comment": CANARY}
+MEMORY = {"content": "Likes tea", "kind": "topical"}
 
 LOAD = "query Load($data: LoadAgentStateInput!) { loadAgentState(data: $data) { threadExists state messages } }"
 LOADED = {"data": {"threadId": THREAD, "agentName": "other"}}
@@ -97,6 +99,12 @@ COPILOTKIT: dict[str, Example] = {
     ),
     "POST feedback": Example("POST", "feedback", VOTE, shows=True, changes=True),
     "GET feedback": Example("GET", f"feedback?threadId={THREAD}"),
+    "GET memories": Example("GET", "memories", status=404),
+    "POST memories": Example("POST", "memories", MEMORY, status=404),
+    "POST memories/recall": Example("POST", "memories/recall", {"query": "tea"}, status=404),
+    "POST memories/subscribe": Example("POST", "memories/subscribe", status=404),
+    "PATCH memories/{memory}": Example("PATCH", "memories/memory_1", MEMORY, status=404),
+    "DELETE memories/{memory}": Example("DELETE", "memories/memory_1", status=404),
     "POST transcribe": Example("POST", "transcribe", {"audio": "UklGRg==", "mimeType": "audio/wav"}, status=503),
     "Query.hello": Example("POST", "", {"query": "{ hello }"}),
     "Query.availableAgents": Example("POST", "", {"query": "{ availableAgents { agents { id } } }"}),
@@ -108,7 +116,8 @@ COPILOTKIT: dict[str, Example] = {
 def copilotkit_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
     """Every way to every operation: by its path, in an envelope, and by GraphQL in a POST or a GET."""
     feedback = OwnFeedback(runtime, None)
-    operations = copilotkit.operations(runtime, copilotkit.Options(), RouteAuth("copilotkit"), feedback=feedback)
+    auth, memories = RouteAuth("copilotkit"), OwnMemories(None)
+    operations = copilotkit.operations(runtime, copilotkit.Options(), auth, feedback=feedback, memories=memories)
     for method, path in operations:
         example = placed(known(f"{method} {path}"))
         yield f"{method} {path}", replace(example, path=f"{base}/{example.path}")
@@ -278,6 +287,7 @@ OPERATOR: dict[str, Example] = {
     "GET evals": Example("GET", "evals", status=403),
     "GET feedback": Example("GET", "feedback"),
     "GET feedback/counts": Example("GET", "feedback/counts"),
+    "GET memories": Example("GET", "memories"),
     "POST feedback": Example("POST", "feedback", VOTE, shows=True, changes=True),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
     "GET threads": Example("GET", "threads", shows=True),

@@ -15,6 +15,7 @@ from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Model
 from rightseat.core.tools import Toolbox
+from rightseat.operations.own_memories import OwnMemories
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.functions import FunctionToolbox
@@ -29,6 +30,8 @@ class Shelf:
         self.pins = None
         self.secret_uses = None
         self.boxes = {"m:a": FunctionToolbox(), "m:b": FunctionToolbox(), "ops": FunctionToolbox()}
+
+    memories: OwnMemories | None = None
 
     def model(self, name: str) -> Model:
         return self.models[name]

@@ -13,6 +13,7 @@ from rightseat.config.shape import ConfigFile
 from rightseat.copilot.arguments import CopilotArguments
 from rightseat.core.errors import ConfigError
 from rightseat.faces import OpenAI
+from rightseat.testing import ScriptedModel, calls, says
 from tests.copilot.echo import Echo
 
 FILE = """
@@ -124,3 +125,14 @@ async def test_agents_have_tools_of_their_own_and_those_of_the_copilot() -> None
     assert "7 of" not in (await copilot.ask('call stock {"sku": "AB"}', agent="office")).text
     with pytest.raises(ConfigError, match=r"Which agent\?"):
         await copilot.ask("Hi")
+
+
+async def test_an_agent_with_memory_remembers_what_its_user_says() -> None:
+    model = ScriptedModel([calls("memory_save", '{"text": "Likes tea"}'), says("Noted."), says("Tea?")])
+    copilot = Copilot(agents={"default": Agent(model, memory={"kinds": ["topical"]})}, database="memory")
+
+    await copilot.ask("I like tea.")
+    await copilot.ask("What do I like?")
+
+    assert "Likes tea" not in model.prompts[0].messages[0].text
+    assert model.prompts[2].messages[0].text.endswith("\n- Likes tea")

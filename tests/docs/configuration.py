@@ -20,7 +20,9 @@ from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.egress.network import NetworkOptions, TlsOptions
 from rightseat.faces.openbb.descriptors import Control, Offer
 from rightseat.limits.options import LimitOptions
+from rightseat.memory.run_memory import AgentMemory
 from rightseat.models.completion.backends import options as backends
+from rightseat.operations.memories import MemoryOptions
 from tests.docs import configuration_schema
 
 REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference"
@@ -46,8 +48,10 @@ def options() -> dict[str, type[BaseModel]]:
     by = {f"models.completion.backend.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
     inside: dict[str, type[BaseModel]] = {"faces.openbb.agents": Offer, "faces.openbb.agents.features": Control}
     inside |= {"models.anthropic.aws": AwsOptions, "models.openai.entra": EntraOptions}
+    inside |= {"agents.loop.memory": AgentMemory}
     inside["tls"] = TlsOptions
     own: dict[str, type[BaseModel]] = {"file": ConfigFile, "server": Server, "telemetry": Telemetry, "hooks": HookNames}
+    own |= {"memory": MemoryOptions}
     own["prices"] = PriceOptions
     own["limits"] = LimitOptions
     own["limits_webhook"] = WebhookOptions

@@ -15,6 +15,7 @@ from rightseat.config.shape import DEFAULT_TYPES, ConfigFile, HookNames, PriceOp
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.webhook import WebhookOptions
 from rightseat.limits.options import LimitOptions
+from rightseat.operations.memories import MemoryOptions
 from rightseat.parts import PartKind
 
 Schema = dict[str, Any]
@@ -47,6 +48,7 @@ def build_schema() -> Schema:
         "limits_reserve": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "limits_webhook": _options(WebhookOptions, "limits_webhook", definitions),
         "timezone": {"type": "string", "default": ConfigFile.model_fields["timezone"].default},
+        "memory": _options(MemoryOptions, "memory", definitions),
         "evals": _options(EvalOptions, "evals", definitions),
     }
     texts = descriptions(ConfigFile)

@@ -18,6 +18,7 @@ from rightseat.faces.operator.failures import FailureList
 from rightseat.faces.operator.feedback import VoteCounts, VotePage
 from rightseat.faces.operator.flows import FlowLine
 from rightseat.faces.operator.health import CheckLine
+from rightseat.faces.operator.memories import MemoryPage
 from rightseat.faces.operator.metric_series import MetricsLine
 from rightseat.faces.operator.model_calls import ModelCallPage
 from rightseat.faces.operator.run_line import StartedRun, StoppedRun
@@ -46,6 +47,7 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "POST runs/{run}/stop": ("200", StoppedRun),
     "GET feedback": ("200", VotePage),
     "GET feedback/counts": ("200", VoteCounts),
+    "GET memories": ("200", MemoryPage),
     "POST feedback": ("200", FeedbackLine),
     "POST runs/{run}/pin": ("201", PinnedLine),
     "GET runs/{run}/calls": ("200", ModelCallPage),

@@ -80,7 +80,8 @@ KEYS_OF_OTHERS = {
     *("store", "stream", "streams", "tool_choice", "truncation"),
 }
 """Keys of requests, responses, plugins, charts and other programs that are written like keys of the configuration."""
-FILES = {"agents.json"}
+NO_KEYS = {"agents.json", "memory.used"}
+"""A file, and an event."""
 WITHOUT_LINK = {"what it is", "language", "licence", "to change"}
 
 
@@ -185,7 +186,7 @@ def unknown_keys(text: str) -> list[str]:
     prose = BLOCK.sub("", text)
     unknown = [key for key in CONFIGURATION_KEY.findall(prose) if key not in known | KEYS_OF_OTHERS]
     for key, rest in DOTTED_KEY.findall(prose):
-        if key in first and key + rest not in FILES and not set(rest[1:].split(".")) <= known:
+        if key in first and key + rest not in NO_KEYS and not set(rest[1:].split(".")) <= known:
             unknown.append(key + rest)
     return unknown
 

@@ -33,6 +33,7 @@ READ = [
     ("GET runs/{run}", "runs/{run}"),
     ("GET feedback", "feedback"),
     ("GET feedback/counts", "feedback/counts"),
+    ("GET memories", "memories"),
     ("GET approvals", "approvals"),
     ("GET flows", "flows"),
     ("GET flows/{plugin}/{flow}", "flows/steps/five"),

@@ -18,10 +18,11 @@ from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
 from rightseat.core.run.observers import RunObservers
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
+from rightseat.evals import recording, sources
 from rightseat.evals.cases import Case
 from rightseat.evals.pinning import ConsentRequired, build_pinner
 from rightseat.evals.recording import PinnedCase, PinOptions, mark_user
-from rightseat.evals.sources import NotRecorded, RunUnknown, Sources
+from rightseat.evals.sources import NotRecorded, RunUnknown, Sources, TooLargeToPin
 from rightseat.logs import postgres, redis, sqlite
 from rightseat.operations.run_recorder import RunRecorder
 from rightseat.stores.databases import connect
@@ -270,6 +271,17 @@ async def test_a_run_whose_events_are_gone_is_refused_by_its_reason(server: Serv
         await server.pin(run)
     with pytest.raises(RunUnknown, match="There is no stored run or thread 'run_none'"):
         await server.pin("run_none")
+
+
+async def test_a_run_that_is_too_large_for_a_case_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await server.ask("Kim " * 100)
+
+    monkeypatch.setattr(recording, "MAX_CASE_CHARS", 500)
+    with pytest.raises(TooLargeToPin, match=r"[0-9]{3} characters of text with what came before it; .* at most 500"):
+        await server.pin(run)
+    monkeypatch.setattr(sources, "MAX_THREAD_BYTES", 300)
+    with pytest.raises(TooLargeToPin, match="The thread 't' has more than 0 MB of events"):
+        await server.pin(run)
 
 
 async def test_a_run_of_an_earlier_version_is_pinned_with_a_note(server: Server) -> None:

@@ -192,6 +192,17 @@ async def test_a_hostile_body_stores_nothing(serve: Serve, tmp_path: Path, face:
     assert stored == []
 
 
+@pytest.mark.parametrize("face", PATHS)
+async def test_a_large_body_is_refused_before_it_is_decoded(serve: Serve, tmp_path: Path, face: str) -> None:
+    async with serving(serve, tmp_path) as clients:
+        id = await clients.ask(face)
+        refused = await clients.vote(face, id, "down", tags=["x"] * 100_000)
+        longest = await clients.vote(face, id, "down", comment="\U0001f600" * MAX_COMMENT_CHARS)
+
+    assert (refused.status_code, "0.25 MB" in refused.text) == (413, True)
+    assert longest.status_code == 200
+
+
 async def test_a_text_that_a_guard_denies_is_not_stored(serve: Serve, tmp_path: Path) -> None:
     async with serving(serve, tmp_path) as clients:
         id = await clients.ask("copilotkit")

@@ -116,6 +116,17 @@ def test_nested_repeats_take_time_that_is_linear_in_the_text() -> None:
     assert time.process_time() - began < 2
 
 
+@pytest.mark.serial
+def test_many_matches_are_found_in_time_that_is_linear_in_the_text() -> None:
+    """If each one decodes the text before it, this takes minutes."""
+    number, count = pattern("ж[0-9]{3}").normalized, 20_000
+    assert number is not None
+    began = time.process_time()
+
+    assert list(number.find("ж123 é " * count)) == [(7 * place, 7 * place + 4) for place in range(count)]
+    assert time.process_time() - began < 5
+
+
 def test_a_match_at_the_end_of_an_incomplete_text_is_not_final() -> None:
     for expression, text in ((pattern("ab"), "xab"), (pattern("é"), "xé"), (pattern(r"b\b"), "ab")):
         assert expression.raw is not None

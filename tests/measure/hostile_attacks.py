@@ -32,6 +32,7 @@ HELD_S = 4.0
 PACE_S = 0.02
 BODY_BYTES = 15 * 2**20  # a body may have 16 MB
 MAX_CONTAINERS = 9_900  # and 10,000 objects and arrays
+MAX_VALUES = 199_900  # and 200,000 values
 MB = 1_000_000
 
 
@@ -188,6 +189,17 @@ async def send_tools(attacker: Attacker) -> Awaitable[None]:
     return attacker.flood(attacker.write("POST", "/v1/chat/completions", body))
 
 
+async def send_texts(attacker: Attacker) -> Awaitable[None]:
+    """As many values as a body may hold, and more, which is refused."""
+    flood = []
+    for number in (MAX_VALUES, BODY_BYTES // 5):
+        schema = {"type": "object", "properties": {"a": {"enum": ["x"] * number}}}
+        tool = {"type": "function", "function": {"name": "t", "parameters": schema}}
+        body = {"model": "default", "messages": [{"role": "user", "content": "x"}], "tools": [tool]}
+        flood.append(attacker.write("POST", "/v1/chat/completions", body))
+    return attacker.flood(*flood)
+
+
 async def leave_streams(attacker: Attacker) -> Awaitable[None]:
     question = [{"role": "user", "content": "[[paced]]"}]
     body = {"model": "default", "messages": question, "stream": True}
@@ -319,6 +331,52 @@ async def ask_for_usage(attacker: Attacker) -> Awaitable[None]:
     return attacker.flood(attacker.write("GET", "/usage"), attacker.write("GET", "/usage/limits"), at_once=32)
 
 
+async def send_votes(attacker: Attacker) -> Awaitable[None]:
+    """On an answer of its own, with what may be stored, and with more."""
+    id = (await store_response(attacker, 1))["id"]
+    vote = {"id": id, "value": "down", "comment": "x" * 4_000, "tags": ["t" * 64] * 20}
+    huge = ({**vote, "tags": ["x"] * (BODY_BYTES // 5)}, {**vote, "comment": "x" * BODY_BYTES})
+    votes = [attacker.write("POST", "/v1/feedback", body) for body in (vote, {"id": id, "value": None}, *huge)]
+    return attacker.flood(*votes, attacker.write("GET", f"/v1/feedback?id={id}"), at_once=32)
+
+
+async def list_votes(attacker: Attacker) -> Awaitable[None]:
+    await send_vote_of_each(attacker, 50)
+    paths = ("/operator/feedback?limit=200", "/operator/feedback/counts?bucket=hour", "/operator/failures")
+    return attacker.flood(*(attacker.write("GET", path) for path in paths), at_once=32)
+
+
+async def send_vote_of_each(attacker: Attacker, count: int) -> None:
+    for _ in range(count):
+        response = await attacker.ask_json("POST", "/v1/responses", {"model": "default", "input": "x"})
+        vote = {"id": response["id"], "value": "down", "comment": "x" * 4_000, "tags": ["t" * 64] * 20}
+        await attacker.ask_json("POST", "/v1/feedback", vote)
+
+
+async def store_numbers(attacker: Attacker, size: int) -> str:
+    """The id of a run whose question is telephone numbers."""
+    thread, numbers = str(uuid.uuid4()), "+49 30 1234567, é; " * (size // 19)
+    await attacker.ask(attacker.write("POST", "/copilotkit/agent/default/run", run_input(numbers, thread)))
+    page = await attacker.ask_json("GET", f"/operator/runs?thread={thread}")
+    return str(page["runs"][0]["id"])  # type: ignore[index]  # JSON
+
+
+async def pin_runs(attacker: Attacker) -> Awaitable[None]:
+    """One that is nearly too large for a case, and one that is larger."""
+    ids = [await store_numbers(attacker, size) for size in (1_900_000, 8 * MB)]
+    bodies = {"dataset": "pinned", "wrong": "It must be shorter."}
+    return attacker.flood(*(attacker.write("POST", f"/operator/runs/{id}/pin", bodies) for id in ids))
+
+
+async def list_cases(attacker: Attacker) -> Awaitable[None]:
+    """Of a dataset of two megabytes that another request changes now and then."""
+    ids = [await store_numbers(attacker, size) for size in (1_900_000, 100)]
+    body = {"dataset": "listed", "wrong": "It must be shorter."}
+    large, small = (attacker.write("POST", f"/operator/runs/{id}/pin", body) for id in ids)
+    await attacker.ask(large)
+    return attacker.flood(*[attacker.write("GET", "/operator/evals")] * 31, small, at_once=32)
+
+
 async def guess_keys(attacker: Attacker) -> Awaitable[None]:
     guess = Attacker(f"http://{attacker._host}:{attacker._port}", "rs_guess_" + "x" * 40)
     guess.statuses = attacker.statuses
@@ -333,11 +391,12 @@ async def leave_heads(attacker: Attacker) -> Awaitable[None]:
 
 
 class Attack(NamedTuple):
-    """`face` is what the other client uses meanwhile."""
+    """`face` is what the other client uses meanwhile. The key of an author may pin runs and read those of others."""
 
     face: str
     about: str
     prepare: Callable[[Attacker], Awaitable[Awaitable[None]]]
+    is_author: bool = False
 
 
 ATTACKS = {
@@ -346,6 +405,7 @@ ATTACKS = {
     "graphql": Attack("graphql", "eight queries at once of overlapping fields and 60 fragments", overlap_fields),
     "chat-messages": Attack("openai", "eight chats at once of 9,900 messages, 15 MB", send_chats),
     "chat-tools": Attack("openai", "eight chats at once of 1,980 tools with nested patterns, 15 MB", send_tools),
+    "chat-texts": Attack("openai", "eight chats at once of 199,900 texts, or 3,100,000 in 15 MB", send_texts),
     "chat-streams": Attack("openai", "64 streams of 2,000 tokens a second, not read", leave_streams),
     "anthropic-blocks": Attack(
         "anthropic", "eight requests at once of 9,900 blocks, also in results, 15 MB", send_blocks
@@ -371,6 +431,17 @@ ATTACKS = {
     "mcp-calls": Attack("mcp", "eight calls at once with 4 MB of arguments, and lists", call_tools),
     "live": Attack("operator", "64 event streams of the console of 64 threads each, not read", follow_threads),
     "operator-readers": Attack("operator", "64 reads of a thread of 8 MB and of lists, not read", read_threads),
+    "votes": Attack("feedback", "32 votes at once, also with 3,100,000 tags and comments of 15 MB", send_votes),
+    "vote-lists": Attack("operator", "32 lists and counts of 50 votes of 5 kB at once, and of failures", list_votes),
+    "pins": Attack(
+        "operator",
+        "an author: eight pins at once of runs of 1.9 and 8 MB of telephone numbers",
+        pin_runs,
+        is_author=True,
+    ),
+    "cases": Attack(
+        "operator", "an author: 32 lists at once of a dataset of 2 MB that changes", list_cases, is_author=True
+    ),
     "usage": Attack("usage", "32 reports at once, again and again", ask_for_usage),
     "wrong-keys": Attack("openai", "without a key: 32 requests at once with wrong keys and 15 MB each", guess_keys),
     "half-heads": Attack("openai", "without a key: 500 connections with half a head of 30 kB", leave_heads),

@@ -34,7 +34,8 @@ PAUSE_S = 0.05
 SAMPLE_S = 0.05
 LONGEST_S = 20.0
 MAX_DELAY_MS, MAX_GROWTH_MB = 250, 300
-ALICE, MALLORY = "key-alice-0123456789", "key-mallory-0123456789"
+ALICE, MALLORY, AUTHOR = "key-alice-0123456789", "key-mallory-0123456789", "key-author-0123456789"
+AUTHOR_SCOPES = ["*", "operator.watch:*", "operator.read:*", "operator.author:*"]
 QUERY = "query { availableAgents { agents { id name } } }"
 RPC = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
@@ -74,13 +75,14 @@ def build_requests() -> dict[str, Request]:
         "ai_sdk": Request("POST", "/api/chat", {"id": str(uuid.uuid4()), "messages": [part]}),
         "openbb": Request("POST", "/openbb/v1/query/default", {"messages": [{"role": "human", "content": "Hello"}]}),
         "mcp": Request("POST", "/mcp", RPC),
+        "feedback": Request("GET", "/v1/feedback?threadId=none"),
         "operator": Request("GET", "/operator/threads"),
         "usage": Request("GET", "/usage/limits"),
     }
 
 
 def configure(folder: Path, model: int) -> Path:
-    """The defaults of the server, two users with a key each, and every face."""
+    """The defaults of the server, two users and an author with a key each, and every face."""
     plugin = folder / "plugins" / "own"
     (plugin / "flows").mkdir(parents=True)
     described = {"id": "own", "name": "Own", "description": "A flow.", "version": "1.0.0"}
@@ -89,7 +91,8 @@ def configure(folder: Path, model: int) -> Path:
     flow = {"name": "say", "description": "Says it.", "steps": [step, {"name": "end", "call_type": "none"}]}
     (plugin / "flows" / "say.yaml").write_text(json.dumps(flow))
     url = f"http://127.0.0.1:{model}/v1"
-    keys = [{"name": key, "key": key, "user": key.split("-")[1]} for key in (ALICE, MALLORY)]
+    keys: list[dict[str, object]] = [{"name": key, "key": key, "user": key.split("-")[1]} for key in (ALICE, MALLORY)]
+    keys.append({"name": AUTHOR, "key": AUTHOR, "user": "author", "scopes": AUTHOR_SCOPES})
     agent = {"model": "default", "toolboxes": ["plugins"]}
     faces: list[dict[str, object]] = [
         {"type": kind} for kind in ("copilotkit", "openai", "anthropic", "openbb", "operator", "usage")
@@ -227,6 +230,7 @@ async def watching_memory(pid: int) -> AsyncIterator[MemoryWatch]:
 
 async def measure(name: str, seconds: float) -> Row:
     attack = ATTACKS[name]
+    key = AUTHOR if attack.is_author else MALLORY
     with tempfile.TemporaryDirectory() as folder:
         async with serving(Path(folder)) as (url, pid):
             await keep_asking(url, attack.face, 2)  # the first requests import modules
@@ -234,7 +238,7 @@ async def measure(name: str, seconds: float) -> Row:
             if failed_alone:
                 raise RuntimeError(f"{name}: {failed_alone} requests failed before the attack")
             async with (
-                process_of("tests.measure.hostile_attacks", name, url, MALLORY, nice=10) as attacker,
+                process_of("tests.measure.hostile_attacks", name, url, key, nice=10) as attacker,
                 watching_memory(pid) as memory,
             ):
                 await read_line(attacker)

@@ -27,6 +27,7 @@ from rightseat.limits.prices import Prices
 from rightseat.logs.memory import MemoryLog
 from rightseat.operations.activity import RunActivity
 from rightseat.operations.feedback import FeedbackQuery, SentJudgement
+from rightseat.operations.memories import MemoryQuery
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.plugin_operations import PluginOperations
 from rightseat.operations.records import RunQuery, ThreadQuery
@@ -102,6 +103,7 @@ async def world(caplog: pytest.LogCaptureFixture) -> AsyncIterator[World]:
         "text": "{}",
         "etag": "*",
         "bucket": "day",
+        "limit": 10,
     }
     yield World(build_operations(runtime, store, sources, [], Prices()), runtime, arguments)
     await runtime.close()
@@ -125,7 +127,7 @@ def find_methods() -> dict[str, Callable[..., Any]]:
 METHODS = find_methods()
 NEWS = {"following", "subscribe"}
 """They return nothing that is stored; the tests of their own are below."""
-QUERIES = {ThreadQuery: ThreadQuery(), RunQuery: RunQuery(), FeedbackQuery: FeedbackQuery()}
+QUERIES = {ThreadQuery: ThreadQuery(), RunQuery: RunQuery(), FeedbackQuery: FeedbackQuery(), MemoryQuery: MemoryQuery()}
 
 
 async def call(world: World, name: str, operator: Operator) -> Any:

@@ -113,7 +113,8 @@ STRUCT_ROWS = dict(list_struct_rows())
 RENAMED = {"active_run": "active_run_id", "title": "name", **OTHER_NAMES}
 """Fields of structs, and the columns that have other names."""
 RENAMED_OF_ROWS = {
-    "feedback.FEEDBACK_ROWS": {"run": "run_id", "message": "message_id", "through": "face", "text": "answer_text"}
+    "feedback.FEEDBACK_ROWS": {"run": "run_id", "message": "message_id", "through": "face", "text": "answer_text"},
+    "memories.MEMORY_ROWS": {"text": "memory"},
 }
 
 

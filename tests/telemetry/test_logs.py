@@ -2,6 +2,7 @@
 
 import json
 import logging
+import traceback
 
 import httpx2
 import pytest
@@ -105,11 +106,55 @@ def test_a_known_outage_has_no_traceback_and_few_lines(caplog: pytest.LogCapture
     assert caplog.messages == ["7 more lines like those of file.py:1 were left out in 30 s"]
 
 
+def test_lines_about_what_was_left_out_pass_the_filter_that_writes_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Two places at once: the line about the first one is a record that goes through the same handler."""
+    now = 0.0
+    limiting = OutageFilter(lambda: now)
+    context = LOG_CONTEXT.set(LogContext("req_1", "run_7", "thread_1"))
+    filters = (limiting, ContextFilter())
+    for added in filters:
+        caplog.handler.addFilter(added)
+    try:
+        for line in (1, 2):
+            passed = [limiting.filter(record("it failed", StoreUnreachable(), line=line)) for _ in range(5)]
+            assert passed == [True] * 3 + [False] * 2
+        now = 31.0
+        logging.getLogger("rightseat.core").warning("later")
+    finally:
+        for added in filters:
+            caplog.handler.removeFilter(added)
+        LOG_CONTEXT.reset(context)
+
+    assert caplog.messages == [
+        "2 more lines like those of file.py:1 were left out in 30 s",
+        "2 more lines like those of file.py:2 were left out in 30 s",
+        "later",
+    ]
+    assert [written.about for written in caplog.records[:2]] == [{}, {}]  # type: ignore[attr-defined]
+
+
 def test_the_attempts_of_dbos_to_reach_its_database_are_limited() -> None:
     limiting = OutageFilter()
     passed = [limiting.filter(record("100 % failed", name="dbos")) for _ in range(5)]
 
     assert passed == [True] * 3 + [False] * 2
+
+
+def test_the_traceback_that_dbos_writes_into_a_message_is_left_out_in_an_outage() -> None:
+    """`dbos/_scheduler.py` does so while it polls for schedules; what is no outage keeps its traceback."""
+    messages = []
+    for error in (StoreUnreachable(), ValueError("no")):
+        try:
+            raise error
+        except (StoreUnreachable, ValueError):
+            polled = record(f"Exception polling schedules: {traceback.format_exc()}", name="dbos")
+            assert OutageFilter().filter(polled)
+        messages.append(polled.getMessage())
+
+    assert messages[0] == f"Exception polling schedules: {StoreUnreachable()}"
+    assert messages[1].startswith("Exception polling schedules: Traceback (most recent call last):\n")
 
 
 def test_a_plain_line_that_a_run_has_caused_has_its_id() -> None:

@@ -19,6 +19,7 @@ from rightseat.core.messages import user
 from rightseat.core.model import Model
 from rightseat.core.tools import Invocation, Tool, Toolbox
 from rightseat.egress.endpoint import Endpoint
+from rightseat.operations.own_memories import OwnMemories
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.copilotkit import ActionToolbox, Options
@@ -38,6 +39,8 @@ class Shelf:
         self.artifacts = MemoryArtifacts()
         self.pins = None
         self.secret_uses = None
+
+    memories: OwnMemories | None = None
 
     def agent(self, name: str) -> Agent:
         part, _, member = name.partition("/")

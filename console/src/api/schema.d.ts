@@ -554,6 +554,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["MemoryPage"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runs/{run}/pin": {
         parameters: {
             query?: never;
@@ -2058,6 +2102,36 @@ export interface components {
             up: number;
             down: number;
         };
+        /** @description The most recently changed first. `next` is the `after` of the next page. */
+        MemoryPage: {
+            memories: components["schemas"]["RememberedLine"][];
+            next: string | null;
+        };
+        /** @description A memory. `owner` is null for a shared one, `agent` is the agent whose model saved it, and `approved_by` the user who agreed to it. It is deleted at `expires_at`. */
+        RememberedLine: {
+            id: string;
+            owner: string | null;
+            /** @enum {unknown} */
+            scope: "project" | "user";
+            agent: string | null;
+            /** @enum {unknown} */
+            kind: "episodic" | "operational" | "topical";
+            text: string;
+            /** @enum {unknown} */
+            created_by: "model" | "person";
+            source: components["schemas"]["MemoryOrigin"];
+            approved_by: string | null;
+            created_at: string;
+            updated_at: string;
+            expires_at: string | null;
+        };
+        /** @description Where a memory came from. `tools` names the untrusted content that the thread had when the model saved it. The others are null if a person added it, if its thread is not stored, or if the thread was deleted. */
+        MemoryOrigin: {
+            thread: string | null;
+            run: string | null;
+            message: string | null;
+            tools: string[];
+        };
         /** @description A vote of the user. `id` and the times are null once it is withdrawn. */
         FeedbackLine: {
             runId: string | null;
@@ -2532,6 +2606,9 @@ export type VotePage = components['schemas']['VotePage'];
 export type FeedbackRow = components['schemas']['FeedbackRow'];
 export type VoteCounts = components['schemas']['VoteCounts'];
 export type FeedbackCount = components['schemas']['FeedbackCount'];
+export type MemoryPage = components['schemas']['MemoryPage'];
+export type RememberedLine = components['schemas']['RememberedLine'];
+export type MemoryOrigin = components['schemas']['MemoryOrigin'];
 export type FeedbackLine = components['schemas']['FeedbackLine'];
 export type PinnedLine = components['schemas']['PinnedLine'];
 export type ModelCallPage = components['schemas']['ModelCallPage'];

@@ -9,6 +9,8 @@ from rightseat.core.loop.subagents import AgentToolbox
 from rightseat.core.loop.toolset import ApprovalPolicy
 from rightseat.core.stream.framer import MAX_RESPONSE_CHARS
 from rightseat.core.tools import Toolbox
+from rightseat.memory.memory_agent import MemoryAgent, extend_loop
+from rightseat.memory.run_memory import AgentMemory, DetachedMemory
 from rightseat.parts import AgentName, ModelName, Parts, Reference, ToolboxName
 
 
@@ -35,6 +37,8 @@ class Options(BaseModel):
     approval: ApprovalPolicy = "writes"
     """Which tools ask a person before they run: `always` all that do more than read or show the conversation, `writes`
     those that change something, `never` none."""
+    memory: AgentMemory | None = None
+    """What the agent remembers about its users across threads. Left out: nothing, and it has no tools for it."""
     durable: bool = False
     """Whether another process resumes its runs when their process dies. Each finished model response and tool call is
     then stored, which requires the `engine` `dbos`."""
@@ -46,8 +50,9 @@ def build(options: Options, parts: Parts) -> Agent:
         *agent_toolboxes(options, parts),
         *map(parts.toolbox, options.toolboxes),
     )
-    toolset.check(toolboxes)
-    return Loop(
+    described = () if options.memory is None else (DetachedMemory(options.memory),)
+    toolset.check((*described, *toolboxes))
+    loop = Loop(
         parts.model(options.model),
         toolboxes,
         instructions=options.instructions,
@@ -57,6 +62,11 @@ def build(options: Options, parts: Parts) -> Agent:
         durable=options.durable,
         max_response_chars=options.max_response_chars,
     )
+    if options.memory is None:
+        return loop
+    if parts.memories is None:
+        return extend_loop(loop, DetachedMemory(options.memory))
+    return MemoryAgent(loop, options.memory, parts.memories)
 
 
 def agent_toolboxes(options: Options, parts: Parts) -> tuple[Toolbox, ...]:

@@ -51,11 +51,13 @@ from rightseat.limits.read_limits import ReadLimits
 from rightseat.limits.store import LimitStore
 from rightseat.operations.database_metrics import ReportsDatabase
 from rightseat.operations.evals import Evals
+from rightseat.operations.memories import MemoriesNotSupported
 from rightseat.operations.own_feedback import OwnFeedback
+from rightseat.operations.own_memories import OwnMemories
 from rightseat.operations.own_threads import OwnThreads
 from rightseat.operations.service import Operations
 from rightseat.operations.stops import FleetEngine
-from rightseat.operations.store import store_of
+from rightseat.operations.store import Store, store_of
 from rightseat.operations.workbench import SupportsWorkbench
 from rightseat.stores.files import MemoryArtifacts
 
@@ -110,6 +112,7 @@ class Assembly:
     operations: Operations | None = None
     own_threads: OwnThreads | None = None
     feedback: OwnFeedback | None = None
+    memories: OwnMemories | None = None
     evals: Callable[[], Evals | None] | None = None
     prices: Prices = field(default_factory=Prices)
     fingerprint: str = ""
@@ -154,9 +157,11 @@ def assemble(
     face_toolboxes = build_face_toolboxes(config.faces)
     toolboxes = (*own, *face_toolboxes.values())
     store = store_of(threads)
-    registry = PartRegistry({}, toolboxes, store.artifacts or MemoryArtifacts(), store.pins, store.secret_uses)
+    memories = build_memories(config, store)
+    artifacts = store.artifacts or MemoryArtifacts()
+    registry = PartRegistry({}, toolboxes, artifacts, store.pins, store.secret_uses, memories)
     counter = CallCounter(doubles=doubles)
-    guards = build_agents(config, registry, counter)
+    guards = memories.guards = build_agents(config, registry, counter)
     agents = registry.agents
     hooks = hooks or load_hooks(config.hooks)
     sources = build_sources(config, store)
@@ -232,6 +237,7 @@ def assemble(
         operations=operations,
         own_threads=OwnThreads(store.records) if store.records is not None else None,
         feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs, recorder),
+        memories=memories,
         evals=build_evals(config, store, log),
         prices=prices,
         fingerprint=fingerprint_of(config),
@@ -247,6 +253,14 @@ def build_agents(config: Config, registry: PartRegistry, counter: CallCounter) -
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
     registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
     return [part.module.build(part.options, registry) for part in config.guards]
+
+
+def build_memories(config: Config, store: Store) -> OwnMemories:
+    """Raises `ConfigError` if an agent has memory, and the store of threads has no place for it."""
+    agents = [name for name, part in config.agents.items() if getattr(part.options, "memory", None) is not None]
+    if agents and store.memories is None:
+        raise ConfigError(f"agents.{agents[0]}.memory: {MemoriesNotSupported().message}")
+    return OwnMemories(store.memories, config.memory, agents)
 
 
 def build_webhook(options: WebhookOptions) -> "BudgetWebhook":

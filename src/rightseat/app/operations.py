@@ -95,6 +95,7 @@ def build_operations(
         workbenches=workbenches,
         prices=prices,
         feedback=store.feedback,
+        memories=store.memories,
         model_calls=store.model_calls,
         records_prompts=prompts is not None,
         is_alone=store.threads.reap_every is None,

@@ -11,6 +11,7 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.core.model import Model
 from rightseat.core.tools import Toolbox
+from rightseat.operations.own_memories import OwnMemories
 from rightseat.operations.pins import PinStore
 from rightseat.operations.secret_uses import SecretUseStore
 from rightseat.toolboxes import functions
@@ -24,12 +25,14 @@ class PartRegistry:
         artifacts: Artifacts,
         pins: PinStore | None = None,
         secret_uses: SecretUseStore | None = None,
+        memories: OwnMemories | None = None,
     ) -> None:
         self.models = models
         self.own = own
         self.artifacts = artifacts
         self.pins = pins
         self.secret_uses = secret_uses
+        self.memories = memories
         self.named: Mapping[str, Toolbox] = {}
         self.agents: Mapping[str, Agent] = {}
         self.loaded: dict[str, Toolbox] = {}

@@ -45,6 +45,7 @@ def build_router(assembly: Assembly) -> APIRouter:
             usage=UsageReports(assembly.metering) if assembly.metering else None,
             own_threads=assembly.own_threads,
             feedback=assembly.feedback,
+            memories=assembly.memories,
             evals=assembly.evals,
             fingerprint=assembly.fingerprint,
         )

@@ -14,6 +14,7 @@ from rightseat.core.types import JsonValue
 from rightseat.limits.report import describe_rows
 from rightseat.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
 from rightseat.operations.feedback import UserFeedback
+from rightseat.operations.memories import UserMemories
 from rightseat.operations.model_calls import UserModelCalls
 from rightseat.operations.recordings import UserRecordings
 from rightseat.operations.users import FileRecord, ThreadRecord, UserRecords, UserStore
@@ -99,8 +100,8 @@ class UsageRecords:
 async def opened(config: Config) -> AsyncIterator[UserData]:
     """Raises `ConfigError` if the threads are in the memory of a server."""
     async with opened_store(config) as store, opened_log(config) as log:
-        records = [*records_of(config), UserFeedback(store.feedback), UserRecordings(store.recordings)]
-        records += [UserModelCalls(store.model_calls), UsageRecords(store.limits)]
+        records = [*records_of(config), UserFeedback(store.feedback), UserMemories(store.memories)]
+        records += [UserRecordings(store.recordings), UserModelCalls(store.model_calls), UsageRecords(store.limits)]
         yield UserData(store, log, config.engine.module.build(config.engine.options), records)
 
 

@@ -216,6 +216,7 @@ class _ConfigLoader:
             limits_reserve=top.limits_reserve,
             limits_webhook=top.limits_webhook,
             timezone=top.timezone,
+            memory=top.memory,
             evals=top.evals,
             path=path,
         )

@@ -20,6 +20,7 @@ from rightseat.config.webhook import WebhookOptions
 from rightseat.limits.admission import MAX_CONCURRENT_RUNS_PER_USER
 from rightseat.limits.options import Count, LimitOptions, TimeZone
 from rightseat.limits.read_limits import MAX_CONCURRENT_READS_PER_USER, MAX_CONCURRENT_STREAMS_PER_USER
+from rightseat.operations.memories import MemoryOptions
 from rightseat.parts import PartKind, Reference
 
 DEFAULT_TYPES: dict[PartKind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}
@@ -200,6 +201,8 @@ class ConfigFile(BaseModel):
     """A server of yours that is notified when 80 % of a budget of tokens or cost are used."""
     timezone: TimeZone = "UTC"
     """The time zone in which the days and months of limits and of the usage report begin, such as `Europe/Berlin`."""
+    memory: MemoryOptions = MemoryOptions()
+    """The limits of what agents with `memory` remember about users. It is stored beside the threads."""
     evals: EvalOptions = EvalOptions()
     """Cases that are pinned from runs, and replayed by `rightseat eval`."""
 
@@ -240,6 +243,7 @@ class Config:
     limits_reserve: Mapping[str, int]
     limits_webhook: WebhookOptions | None
     timezone: str
+    memory: MemoryOptions = field(default_factory=MemoryOptions)
     evals: EvalOptions = field(default_factory=EvalOptions)
     path: Path | None = None
 

@@ -48,6 +48,7 @@ from rightseat.core.tools import Effect, Tool, Toolbox
 from rightseat.limits.model_doubles import ModelDoubles, find_double
 from rightseat.limits.options import LimitOptions
 from rightseat.limits.prices import Prices
+from rightseat.operations.memories import MemoryOptions
 from rightseat.toolboxes.functions import Function, FunctionToolbox, ToolOptions, Translated
 
 __all__ = ["Copilot"]
@@ -106,6 +107,7 @@ class Copilot:
         limits_reserve: Mapping[str, int] | None = None,
         limits_webhook: WebhookOptions | Mapping[str, Any] | None = None,
         timezone: str | None = None,
+        memory: MemoryOptions | Mapping[str, Any] | None = None,
         evals: EvalOptions | Mapping[str, Any] | None = None,
     ) -> None:
         arguments = CopilotArguments(
@@ -139,6 +141,7 @@ class Copilot:
             limits_reserve=limits_reserve,
             limits_webhook=limits_webhook,
             timezone=timezone,
+            memory=memory,
             evals=evals,
         )
         self._setup(arguments, None)

@@ -1,11 +1,13 @@
 """An agent as Python code describes it: a model with its instructions and tools."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rightseat.core.loop.toolset import ApprovalPolicy
 from rightseat.core.model import Model
 from rightseat.core.tools import Tool, Toolbox
+from rightseat.memory.run_memory import AgentMemory
 from rightseat.toolboxes.functions import Function
 
 
@@ -15,7 +17,8 @@ class AgentOptions:
 
     `model` is like "openai:gpt-4o-mini", a name in `models`, or a model object. `tools` are functions, `toolboxes`
     names in `toolboxes` or objects. `agents` are names of other agents, which the model may ask. `description` tells
-    people and models what the agent is for. A `durable` run is continued by another process if its own dies.
+    people and models what the agent is for. A `durable` run is continued by another process if its own dies. With
+    `memory`, such as `{}`, the agent remembers facts about its users across threads.
 
         Agent("openai:gpt-4o-mini", instructions="You explain figures.", tools=[my_orders])
     """
@@ -29,3 +32,4 @@ class AgentOptions:
     approval: ApprovalPolicy = "writes"
     max_turns: int = 16
     durable: bool = False
+    memory: AgentMemory | Mapping[str, Any] | None = None

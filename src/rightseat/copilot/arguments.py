@@ -26,6 +26,7 @@ from rightseat.core.guard import Guard
 from rightseat.core.model import Model
 from rightseat.core.tools import Tool, Toolbox
 from rightseat.limits.options import LimitOptions
+from rightseat.operations.memories import MemoryOptions
 from rightseat.toolboxes.dependencies import Overrides
 from rightseat.toolboxes.functions import Function, FunctionToolbox
 
@@ -70,12 +71,13 @@ class CopilotArguments(TypedDict, total=False):
     limits_reserve: Mapping[str, int] | None
     limits_webhook: WebhookOptions | Mapping[str, Any] | None
     timezone: str | None
+    memory: MemoryOptions | Mapping[str, Any] | None
     evals: EvalOptions | Mapping[str, Any] | None
 
 
 PLAIN_KEYS = (
     *("access", "log", "threads", "engine", "telemetry", "hooks", "prices", "currency"),
-    *("limits", "limits_reserve", "limits_webhook", "timezone", "evals"),
+    *("limits", "limits_reserve", "limits_webhook", "timezone", "memory", "evals"),
 )
 """Keys that are passed on as they are."""
 
@@ -212,6 +214,7 @@ class ArgumentReader:
             "agents": list(agent.agents),
             "approval": agent.approval,
             "durable": agent.durable or is_durable,
+            "memory": None if agent.memory is None else plain(agent.memory),
             "toolboxes": [
                 *self._tools_of(name, agent),
                 *(self._name_toolbox(name, toolboxe) for toolboxe in agent.toolboxes),

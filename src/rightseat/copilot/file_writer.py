@@ -15,7 +15,20 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.tools import Toolbox
 from rightseat.toolboxes.functions import Function, FunctionToolbox
 
-SECTIONS = ("server", "access", "telemetry", "hooks", "prices", "limits", "limits_reserve", "limits_webhook", "evals")
+SECTIONS = (
+    *(
+        "server",
+        "access",
+        "telemetry",
+        "hooks",
+        "prices",
+        "limits",
+        "limits_reserve",
+        "limits_webhook",
+        "memory",
+        "evals",
+    ),
+)
 
 
 def write_file(config: Config, missing: Mapping[str, str], own: FunctionToolbox) -> str:

@@ -69,6 +69,8 @@ def fill_message(message: str, arguments: Mapping[str, JsonValue]) -> str:
 def explain_permission(tools: Iterable[str]) -> str:
     """The configuration with which these tools run without approval."""
     names = ", ".join(sorted(set(tools)))
+    if names.startswith("memory_"):
+        return "What does not make it ask is in `memory.trusted_tools` and `memory.trusted_context` of the agent."
     return (
         f"To run {names} without approval, write `approval: never` for the agent, or `read_only_tools: [{names}]` for "
         "the MCP server if it only reads."
@@ -85,8 +87,7 @@ def record_decisions(ask: Ask) -> None:
 
 def record_closed(user: str, agent: str, interrupt: Interrupt, call: Call | None, outcome: ApprovalOutcome) -> None:
     """Write an audit line for an approval that was closed without an answer. Other interrupts write none."""
-    tool = interrupt.subject or (call.name if call else "")
-    _record(interrupt.reason, user, agent, tool, interrupt.id, outcome)
+    _record(interrupt.reason, user, agent, interrupt.subject or (call.name if call else ""), interrupt.id, outcome)
 
 
 def _record(reason: str, user: str, agent: str, tool: str, interrupt_id: str, outcome: ApprovalOutcome) -> None:

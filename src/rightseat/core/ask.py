@@ -148,6 +148,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     if the thread already has a run. `supports_suggestions` means that the client shows suggested follow-up questions;
     without it, none are generated. `truncate_at` is the id of the first message of the thread that this ask removes,
     with all messages after it: the client regenerates a response or edits a question. `messages` may have it again.
+    With `has_unlisted_tools` the client has more tools than `tools`: it receives calls that name none of those.
     """
 
     messages: tuple[Message, ...]
@@ -179,3 +180,4 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     when_busy: WhenBusy = "refuse"
     supports_suggestions: bool = False
     truncate_at: str | None = None
+    has_unlisted_tools: bool = False

@@ -341,7 +341,7 @@ class Runtime:
         """The model of an agent, or the model with that name; None for an agent that calls models elsewhere."""
         if agent is None:
             return self.models.get(name)
-        return agent.model if isinstance(agent, Loop) else None
+        return loop.model if isinstance(loop := getattr(agent, "loop", agent), Loop) else None
 
     def guard_agent(self, agent: Agent) -> Agent:
         """Wrap an agent that is not in `agents` in the runtime's guards."""

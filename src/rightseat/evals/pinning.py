@@ -1,5 +1,6 @@
 """Pins runs and threads as cases: the rules of the configuration, and the file that a case is appended to."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -47,7 +48,8 @@ class Pinner:
         finders = () if options.keeps_personal_data else (PersonalData(), *self.finders)
         agent = conversation.turns[0].runs[0].agent
         options = replace(options, judge=choose_judge(self.config, agent))
-        pinned = build_case(conversation, options, Redaction(finders, redactor_of(self.config)))
+        redaction = Redaction(finders, redactor_of(self.config))
+        pinned = await asyncio.to_thread(build_case, conversation, options, redaction)
         if keeps:
             await self._keep(conversation)
         if self.other_guards and not options.keeps_personal_data:

@@ -16,10 +16,12 @@ from rightseat.core.types import JsonValue
 from rightseat.evals.cases import Case, RecordedCall, ScorerSpec, Source
 from rightseat.evals.recorded_calls import RecordedTurn, read_turn
 from rightseat.evals.redaction import Redaction
-from rightseat.evals.sources import NotRecorded, PinnedTurns
+from rightseat.evals.sources import NotRecorded, PinnedTurns, TooLargeToPin
 from rightseat.operations.recordings import RecordedAsk
 
 MAX_NAME_WORDS = 6
+MAX_CASE_CHARS = 2_000_000
+"""Finding personal data in them takes seconds, and a hundred megabytes of memory."""
 REDACTED_FIELDS = ("ask", "history", "context", "parameters", "state", "recorded", "expected")
 NOT_REPEATED = ("model", "cache_key")
 """Parameters of the client that are no part of a case: its variant decides the model."""
@@ -74,6 +76,11 @@ def build_case(conversation: PinnedTurns, options: PinOptions, redaction: Redact
         "recorded": [item.model_dump(mode="json", exclude_defaults=True) for item in recorded],
         "expected": read[-1].answer or None,
     }
+    if (size := count_chars(list(fields.values()))) > MAX_CASE_CHARS:
+        raise TooLargeToPin(
+            f"Run {first.run!r} has {size:,} characters of text with what came before it; a case has at most "
+            f"{MAX_CASE_CHARS:,}."
+        )
     redacted = {name: redaction.redact_value(value) for name, value in fields.items() if name in REDACTED_FIELDS}
     source = Source(
         run=conversation.run,
@@ -107,6 +114,18 @@ def propose_scorers(case: Case, last: RecordedTurn, options: PinOptions) -> list
         expected: list[JsonValue] = [{"name": call.tool, "arguments": dict(call.arguments)} for call in calls]
         proposed.append({"tool_calls": {"expect": expected, "order": "in_order"}})
     return proposed
+
+
+def count_chars(value: JsonValue) -> int:
+    """The characters of all texts in a value."""
+    match value:
+        case str():
+            return len(value)
+        case list() | tuple():
+            return sum(map(count_chars, value))
+        case dict():
+            return sum(len(key) + count_chars(item) for key, item in value.items())
+    return 0
 
 
 def mark_user(user: str, thread: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +27,9 @@ from rightseat.operations.store import Store
 MAX_QUESTION_CHARS = 200
 MAX_RESULTS = 20  # that are read for the outcomes of cases
 
+FileMark = tuple[tuple[int, int], ...]
+"""The time of the last change and the size of each file."""
+
 
 def build(config: Config, store: Store, log: Log) -> Evals | None:
     """None if the store cannot say what a case is made of."""
@@ -36,7 +40,11 @@ def build(config: Config, store: Store, log: Log) -> Evals | None:
 
 
 class ServerEvals:
+    """Pins one run and reads one dataset at a time: both are work for the processor and take memory."""
+
     def __init__(self, config: Config, pinner: Pinner) -> None:
+        self._turn = asyncio.Lock()
+        self._known: dict[str, DescribedDataset] = {}
         self._config = config
         self._pinner = pinner
         self._writes = config.evals.folder is not None or config.server.is_local
@@ -48,9 +56,10 @@ class ServerEvals:
         options = PinOptions(request.name, request.wrong or None, request.consent)
         try:
             find_path(self._config.evals_folder, request.dataset)
-            pinned = await self._pinner.build(run, options, keeps=not request.preview)
-            append = self._append if self._writes and not request.preview else self._offer
-            return await asyncio.to_thread(append, request, pinned)
+            async with self._turn:
+                pinned = await self._pinner.build(run, options, keeps=not request.preview)
+                append = self._append if self._writes and not request.preview else self._offer
+                return await asyncio.to_thread(append, request, pinned)
         except DatasetError as error:
             raise BadRequest(error.message) from error
 
@@ -74,12 +83,33 @@ class ServerEvals:
         return CaseRules(folder, self._config.evals.consent == "required")
 
     async def list_datasets(self) -> Sequence[DatasetLine]:
-        return await asyncio.to_thread(self._list)
+        async with self._turn:
+            return await asyncio.to_thread(self._list)
 
     def _list(self) -> Sequence[DatasetLine]:
+        """Files that have not changed are not read again."""
         folder = self._config.evals_folder
+        known, self._known = self._known, {}
+        for name in list_datasets(folder):
+            mark = mark_files(folder, name)
+            dataset = known.get(name)
+            is_unchanged = dataset is not None and dataset.mark == mark
+            self._known[name] = known[name] if is_unchanged else describe_dataset(folder, name, mark)
         outcomes = read_outcomes(self._config.server.state_dir / "evals")
-        return [describe_dataset(folder, name, outcomes) for name in list_datasets(folder)]
+        return [dataset.with_outcomes(outcomes) for dataset in self._known.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedDataset:
+    """`contents` are the fingerprints of its cases, by which their outcomes are known."""
+
+    mark: FileMark
+    line: DatasetLine
+    contents: Sequence[str] = ()
+
+    def with_outcomes(self, outcomes: Mapping[str, CaseSummary]) -> DatasetLine:
+        known = zip(self.line.cases, map(outcomes.get, self.contents), strict=True)
+        return msgspec.structs.replace(self.line, cases=[add_outcome(case, outcome) for case, outcome in known])
 
 
 def read_outcomes(folder: Path) -> Mapping[str, CaseSummary]:
@@ -101,17 +131,23 @@ def describe(request: CaseRequest, pinned: PinnedCase) -> PinnedLine:
     )
 
 
-def describe_dataset(folder: Path, name: str, outcomes: Mapping[str, CaseSummary]) -> DatasetLine:
+def mark_files(folder: Path, name: str) -> FileMark:
+    """Changes with the file of a dataset, and with the files that are beside it."""
+    paths = (find_path(folder, name), folder / f"{name}.files")
+    return tuple((stat.st_mtime_ns, stat.st_size) for stat in (path.stat() for path in paths if path.exists()))
+
+
+def describe_dataset(folder: Path, name: str, mark: FileMark) -> DescribedDataset:
     try:
         dataset = read_dataset(folder, name).dataset
     except DatasetError as error:
-        return DatasetLine(name, (), error.message)
-    found = [(case, outcomes.get(fingerprint_case(dataset, case))) for case in dataset.cases]
-    return DatasetLine(name, [describe_case(dataset, case, outcome) for case, outcome in found])
+        return DescribedDataset(mark, DatasetLine(name, (), error.message))
+    line = DatasetLine(name, [describe_case(dataset, case) for case in dataset.cases])
+    return DescribedDataset(mark, line, [fingerprint_case(dataset, case) for case in dataset.cases])
 
 
-def describe_case(dataset: Dataset, case: Case, outcome: CaseSummary | None) -> CaseLine:
-    line = CaseLine(
+def describe_case(dataset: Dataset, case: Case) -> CaseLine:
+    return CaseLine(
         name=case.name,
         question=case.turns[0].text[:MAX_QUESTION_CHARS],
         agent=case.agent or dataset.agent,
@@ -120,6 +156,9 @@ def describe_case(dataset: Dataset, case: Case, outcome: CaseSummary | None) -> 
         redacted=case.source.redacted if case.source else None,
         scorers=[scorer for spec in (*dataset.scorers, *case.scorers) for scorer in spec],
     )
+
+
+def add_outcome(case: CaseLine, outcome: CaseSummary | None) -> CaseLine:
     if outcome is None:
-        return line
-    return msgspec.structs.replace(line, outcome=outcome.outcome, flaky=outcome.flaky, at=outcome.at)
+        return case
+    return msgspec.structs.replace(case, outcome=outcome.outcome, flaky=outcome.flaky, at=outcome.at)

@@ -11,11 +11,14 @@ from rightseat.core.events import RunStarted, TextStarted
 from rightseat.core.log import Log
 from rightseat.core.messages import Message
 from rightseat.core.run.durable import read_all_entries
+from rightseat.core.stream import codec
 from rightseat.core.threads import Thread
 from rightseat.operations.recordings import RecordedAsk, Recordings, RunRecording
 from rightseat.operations.records import Records, RunQuery, RunRecord
 
 PAGE_RUNS = 200
+MAX_THREAD_BYTES = 64 << 20
+"""Events of a thread that are read to pin it or one of its runs."""
 
 
 class NotRecorded(RightseatError):
@@ -33,6 +36,10 @@ class RunUnknown(NotRecorded):
             f"There is no stored run or thread {id[:100]!r}. Transient runs (those of OpenBB, of OpenAI's chat "
             "completions and of plain chats in older CopilotKit clients) are recorded with `evals.record: all` only."
         )
+
+
+class TooLargeToPin(NotRecorded):
+    status = 413
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +128,16 @@ async def _read_thread(sources: Sources, thread: str, user: str) -> ThreadRuns:
             break
     asks = await sources.recordings.read_asks(thread)
     payloads = await sources.recordings.read_payloads(thread)
-    runs = [await _read_run(sources, row, asks.get(row.id)) for row in reversed(rows)]
+    runs, size = list[RunRecording](), 0
+    for row in reversed(rows):
+        runs.append(await _read_run(sources, row, asks.get(row.id)))
+        for event in runs[-1].events:
+            size += len(codec.encode(event))
+        if size > MAX_THREAD_BYTES:
+            raise TooLargeToPin(
+                f"The thread {thread!r} has more than {MAX_THREAD_BYTES >> 20} MB of events. Only runs of smaller "
+                "threads can be pinned."
+            )
     stored = await sources.load(thread, Principal(user))
     told = tuple(run if run.payloads else msgspec.structs.replace(run, payloads=payloads) for run in runs)
     turns, replaced = group_turns(told)

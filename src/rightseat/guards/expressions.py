@@ -85,8 +85,11 @@ class Expression:
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """The start and the end of each match, without the characters around it that are part of no word."""
         data, start = text.encode("utf-8", "replace"), 0
+        read = chars = 0  # the bytes before the last match, and their characters
         while (match := self._compile.search(data, start)) is not None:
-            begin, end = (len(data[:place].decode("utf-8", "replace")) for place in match.span())
+            chars += len(data[read : match.start()].decode("utf-8", "replace"))
+            read = match.start()
+            begin, end = chars, chars + len(data[read : match.end()].decode("utf-8", "replace"))
             while begin < end and not is_in_word(text[begin]):
                 begin += 1
             while begin < end and not is_in_word(text[end - 1]):

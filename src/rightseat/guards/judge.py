@@ -45,8 +45,8 @@ class Options(BaseModel):
     """Denied topics."""
     rules: str = ""
     """Additional rules for the judge, as free text."""
-    applies_to: tuple[Literal["question", "answer"], ...] = Field(default=("question",), min_length=1)
-    """What is judged: the user's `question`, the `answer`."""
+    applies_to: tuple[Literal["question", "answer", "memory"], ...] = Field(default=("question",), min_length=1)
+    """What is judged: the user's `question`, the `answer`, a `memory` before it is saved."""
     window_chars: int = Field(default=600, ge=80)
     """Minimum number of characters of an answer that are judged, and then shown, at once."""
     reason: str = "Sorry, I can't help with that topic."
@@ -73,6 +73,10 @@ class Judge(BaseGuard):
         if question and ("question" in self._options.applies_to or ask.topics):
             allow, deny = (*self._options.allow, *topics.allow), (*self._options.deny, *topics.deny)
             await self._judge(question, self.instructions(allow, deny))
+
+    async def check_memory(self, text: str) -> None:
+        if "memory" in self._options.applies_to:
+            await self._judge(text, self.instructions(self._options.allow, self._options.deny))
 
     def make_text_filter(self, ask: Ask) -> TextFilter | None:
         return JudgedFilter(self, self._options.window_chars) if "answer" in self._options.applies_to else None

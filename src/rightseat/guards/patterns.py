@@ -36,7 +36,8 @@ class Options(BaseModel):
     """Blocked regular expressions, in Python syntax without look-around and back-references. Each must be bounded:
     `{1,64}` instead of `+`."""
     applies_to: tuple[CheckedPart, ...] = Field(default=ALL_PARTS, min_length=1)
-    """What is checked: the user's `question`, the `answer`, the arguments of a tool `call`."""
+    """What is checked: the user's `question`, the `answer`, the arguments of a tool `call`, a `memory` before it is
+    saved."""
     reason: str = "Sorry, I can't help with that topic."
     """The message for the user."""
 

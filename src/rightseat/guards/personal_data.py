@@ -59,7 +59,8 @@ class Options(BaseModel):
     kinds: tuple[DataKind, ...] = Field(default=ALL_KINDS, min_length=1)
     """The kinds of personal data to detect. Card and account numbers are verified by their check digits."""
     applies_to: tuple[CheckedPart, ...] = Field(default=ALL_PARTS, min_length=1)
-    """What is checked: the user's `question`, the `answer`, the arguments of a tool `call`."""
+    """What is checked: the user's `question`, the `answer`, the arguments of a tool `call`, a `memory` before it is
+    saved."""
 
 
 def build(options: Options, parts: Parts) -> Guard:

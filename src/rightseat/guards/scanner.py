@@ -22,8 +22,8 @@ from rightseat.core.guards.event_text import parse_json, strings_in
 from rightseat.core.messages import Call
 from rightseat.guards.normalization import INVISIBLE, Normalizer, Segment
 
-CheckedPart = Literal["question", "answer", "call"]
-ALL_PARTS: tuple[CheckedPart, ...] = ("question", "answer", "call")
+CheckedPart = Literal["question", "answer", "call", "memory"]
+ALL_PARTS: tuple[CheckedPart, ...] = ("question", "answer", "call", "memory")
 
 SEARCH_STEP_CHARS = 1024
 """Characters searched before the event loop runs."""
@@ -174,6 +174,11 @@ class SearchGuard(BaseGuard):
     async def check_call(self, ask: Ask, call: Call) -> None:
         if "call" in self._applies_to:
             await self._check(chain((call.arguments,), strings_in(parse_json(call.arguments))))
+
+    async def check_memory(self, text: str) -> None:
+        """Before a person or a model saves it (`operations.memories.ChecksMemories`)."""
+        if "memory" in self._applies_to:
+            await self._check((text,))
 
     def make_text_filter(self, ask: Ask) -> TextFilter | None:
         return SearchFilter(self._search) if "answer" in self._applies_to else None

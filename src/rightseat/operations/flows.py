@@ -77,5 +77,6 @@ class ListsFlows(Protocol):
 
 def find_flow_lists(agent: Agent) -> Sequence[ListsFlows]:
     """The agent, or the toolboxes of a built-in agent, as far as they have flows."""
-    parts: Sequence[object] = agent.toolboxes if isinstance(agent, Loop) else (agent,)
+    loop = getattr(agent, "loop", agent)  # of an agent with memory
+    parts: Sequence[object] = loop.toolboxes if isinstance(loop, Loop) else (agent,)
     return [part for part in parts if isinstance(part, ListsFlows)]

@@ -27,6 +27,7 @@ from rightseat.operations.feedback import (
     FeedbackRow,
     FeedbackStore,
 )
+from rightseat.operations.memories import MemoriesNotSupported, MemoryQuery, MemoryRow, MemoryStore
 from rightseat.operations.model_calls import ModelCallStore, StoredCallPage
 from rightseat.operations.new_runs import NewRuns
 from rightseat.operations.plugin_operations import PluginOperations
@@ -96,6 +97,7 @@ class Operations:
         workbenches: Sequence[PluginWorkbench] = (),
         prices: Prices | None = None,
         feedback: FeedbackStore | None = None,
+        memories: MemoryStore | None = None,
         model_calls: ModelCallStore | None = None,
         records_prompts: bool = False,
         is_alone: bool = True,
@@ -109,6 +111,7 @@ class Operations:
         self._audit = audit or AuditTrail()
         self._recent = recent
         self._known_feedback = feedback
+        self._memories = memories
         self._model_calls = model_calls
         self._transient_runs = transient_runs
         self._threads = VisibleThreads(runtime, records)
@@ -299,6 +302,19 @@ class Operations:
         if self._known_feedback is None:
             raise FeedbackNotSupported
         return self._known_feedback
+
+    # Memories
+
+    async def list_memories(self, operator: Operator, query: MemoryQuery) -> Page[MemoryRow]:
+        """Of `query.owner`, or all with the shared ones, with their texts. Raises as a search of `list_threads`."""
+        reader = make_reader(operator, query.owner, query.agent, is_search=True)
+        await hold_read()
+        if self._memories is None:
+            raise MemoriesNotSupported
+        page = await self._memories.list(msgspec.structs.replace(query, reader=reader))
+        if query.owner != operator.id and page.rows:
+            write_line("%s read memories of %s", operator.id, query.owner or "all users")
+        return page
 
     # Files
 

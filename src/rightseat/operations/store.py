@@ -11,6 +11,7 @@ from rightseat.operations.audit import AuditStore
 from rightseat.operations.ended_sessions import EndedSessionStore
 from rightseat.operations.feedback import FeedbackStore
 from rightseat.operations.leases import HeldLease
+from rightseat.operations.memories import MemoryStore
 from rightseat.operations.model_calls import ModelCallStore
 from rightseat.operations.pins import PinStore
 from rightseat.operations.recordings import Recordings
@@ -36,6 +37,7 @@ class Store:
     ended_sessions: EndedSessionStore | None = None
     audit: AuditStore | None = None
     feedback: FeedbackStore | None = None
+    memories: MemoryStore | None = None
     recordings: Recordings | None = None
     model_calls: ModelCallStore | None = None
     pins: PinStore | None = None

@@ -15,6 +15,7 @@ from rightseat.limits.store import LimitStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.feedback import FeedbackStore
+from rightseat.operations.memories import MemoryStore
 from rightseat.operations.model_calls import ModelCallStore
 from rightseat.operations.recordings import RecordedAsk, Recordings
 from rightseat.operations.records import Records
@@ -68,6 +69,9 @@ class UserStore(Protocol):
 
     @property
     def feedback(self) -> FeedbackStore: ...
+
+    @property
+    def memories(self) -> MemoryStore: ...
 
     @property
     def recordings(self) -> Recordings: ...

@@ -31,6 +31,7 @@ from rightseat.stores import rows
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.limits import MemoryLimits
 from rightseat.stores.memory_feedback import MemoryFeedback
+from rightseat.stores.memory_memories import MemoryMemories
 from rightseat.stores.memory_records import MemoryRecords, StoredThread, unexpired
 
 
@@ -57,6 +58,7 @@ class MemoryThreads:
         self.artifacts = MemoryArtifacts(max_mb)
         self.feedback = MemoryFeedback(lambda: list(self._threads.values()))
         self.records = MemoryRecords(lambda: list(self._threads.values()), self.artifacts, self.feedback.find_vote)
+        self.memories = MemoryMemories(lambda: list(self._threads.values()))
         self.limits = MemoryLimits()
         self._epoch = 0
 
@@ -67,6 +69,7 @@ class MemoryThreads:
             records=self.records,
             limits=self.limits,
             feedback=self.feedback,
+            memories=self.memories,
         )
 
     async def claim(
@@ -259,6 +262,7 @@ class MemoryThreads:
         self._size -= self._threads.pop(thread_id).size_bytes
         self.artifacts.delete_thread(thread_id)
         self.feedback.delete_thread(thread_id)
+        self.memories.delete_thread(thread_id)
 
 
 def size(messages: Sequence[Message], state: JsonValue) -> int:

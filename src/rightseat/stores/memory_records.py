@@ -31,6 +31,7 @@ from rightseat.operations.records import (
 )
 from rightseat.stores import rows
 from rightseat.stores.files import MemoryArtifacts
+from rightseat.text import fold_text
 
 
 @dataclass(slots=True)
@@ -180,8 +181,8 @@ def is_visible(one: StoredThread, reader: RecordReader) -> bool:
 
 
 def has_words(one: StoredThread, words: str) -> bool:
-    folded = rows.fold_text(words)
-    texts = (rows.fold_text(one.summary.name or ""), *map(rows.searchable_text, one.messages))
+    folded = fold_text(words)
+    texts = (fold_text(one.summary.name or ""), *map(rows.searchable_text, one.messages))
     return any(folded in text for text in texts)
 
 

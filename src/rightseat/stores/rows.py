@@ -1,6 +1,5 @@
 """Helpers that all stores share: times as text, names of threads, and the interrupts that a run leaves open."""
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +9,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Call, Message, Text
 from rightseat.core.threads import Pending
+from rightseat.text import fold_text
 
 EXPIRY_GRACE = timedelta(seconds=1)
 """How long an expired interrupt stays open: a run that answers it may have started just before."""
@@ -50,12 +50,6 @@ def name(messages: Iterable[Message]) -> str | None:
 def begin_text(message: Message) -> str | None:
     """The first words of the message, on one line."""
     return " ".join(message.text[:MAX_BEGINNING_CHARS].split()) or None
-
-
-def fold_text(text: str) -> str:
-    """The text as it is searched: case and width of characters do not count."""
-    normalized = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return normalized.casefold().replace("\0", "")
 
 
 def searchable_text(message: Message) -> str:

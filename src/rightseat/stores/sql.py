@@ -34,6 +34,7 @@ from rightseat.stores import (
     feedback,
     file_queries,
     limit_queries,
+    memories,
     model_calls,
     process_queries,
     record_queries,
@@ -52,6 +53,7 @@ from rightseat.stores.databases import Sqlite, connect
 from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
+from rightseat.stores.memories import SqlMemories
 from rightseat.stores.model_calls import SqlModelCalls
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.recordings import SqlRecordings
@@ -115,6 +117,7 @@ class SqlThreads:
         self.limits = SqlLimits(database)
         self.audit = SqlAudit(database)
         self.feedback = SqlFeedback(database)
+        self.memories = SqlMemories(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
@@ -143,6 +146,7 @@ class SqlThreads:
             ended_sessions=self.ended_sessions,
             audit=self.audit,
             feedback=self.feedback,
+            memories=self.memories,
             recordings=self.recordings,
             model_calls=self.model_calls,
             pins=self.pins,
@@ -362,7 +366,7 @@ class SqlThreads:
             await self._merge_usage()
         if self._audit_retention_days is not None:
             await self._delete_before(audit.expire, timedelta(days=self._audit_retention_days))
-        for expire in (recordings.expire, model_calls.expire_calls, model_calls.expire_contents):
+        for expire in (recordings.expire, model_calls.expire_calls, model_calls.expire_contents, memories.expire):
             await self._delete_before(expire, timedelta())
         if self._retention_days is None:
             return

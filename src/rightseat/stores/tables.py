@@ -72,7 +72,7 @@ message_texts = Table(
     Column("text", Text, nullable=False),
     sqlite_with_rowid=False,
 )
-"""The text of users and assistants, as `rows.fold_text` returns it, for the search. A message without text has no row.
+"""The text of users and assistants, as `text.fold_text` returns it, for the search. A message without text has no row.
 
 It is a table of its own because SQLite would read all attachments of a message to reach a column behind them.
 """
@@ -176,6 +176,43 @@ feedback = Table(
     Index("ix_feedback_thread_id", "thread_id"),
 )
 """`value` is 1 or -1, `tags` a JSON array. Without a `thread_id` the run is not stored."""
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("agent", Text),
+    Column("kind", Text, nullable=False),
+    Column("memory", Text, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("source_thread", Text, ForeignKey("threads.id", ondelete="SET NULL")),
+    Column("source_run", Text),
+    Column("source_message", Text),
+    Column("source_tools", Text, nullable=False),
+    Column("approved_by", Text),
+    Column("digest", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("updated_at", Text, nullable=False),
+    Column("expires_at", Text),
+    Index("ix_memories_digest", "digest", unique=True),
+    Index("ix_memories_owner_updated_at", "owner", "updated_at", "id"),
+    Index("ix_memories_updated_at", "updated_at", "id"),
+    Index("ix_memories_source_thread", "source_thread"),
+    Index("ix_memories_expires_at", "expires_at"),
+)
+"""Shared memories have no `owner`: it is empty. A thread that is deleted leaves its memories without their source.
+`source_tools` is JSON. `digest` is that of the folded text, with its owner."""
+
+suspect_sources = Table(
+    "suspect_sources",
+    metadata,
+    Column("thread_id", Text, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("source", Text, primary_key=True),
+    sqlite_with_rowid=False,
+)
+"""The names of tools and other sources whose untrusted content a thread of an agent with memory has had."""
 
 recordings = Table(
     "recordings",

@@ -11,7 +11,6 @@ from sqlalchemy import ColumnElement, Connection, exists, or_, select
 
 from rightseat.core.threads import ThreadCursor, read_cursor
 from rightseat.operations.records import Page, ThreadQuery, ThreadRow
-from rightseat.stores import rows
 from rightseat.stores.record_queries import (
     THREADS,
     cursor_of,
@@ -21,6 +20,7 @@ from rightseat.stores.record_queries import (
 )
 from rightseat.stores.tables import message_texts, threads
 from rightseat.stores.thread_queries import NEWEST_FIRST
+from rightseat.text import fold_text
 
 SEARCH_TIMEOUT_S = 2.0
 BATCH_THREADS = 2000
@@ -50,7 +50,7 @@ def search_threads(connection: Connection, query: ThreadQuery, timeout: float = 
 
 
 def has_words(words: str) -> ColumnElement[bool]:
-    text = message_texts.c.text.contains(rows.fold_text(words), autoescape=True)
+    text = message_texts.c.text.contains(fold_text(words), autoescape=True)
     return or_(
         threads.c.name.icontains(words.replace("\0", ""), autoescape=True),
         exists().where(message_texts.c.thread_id == threads.c.id, text),

@@ -2,8 +2,11 @@
 
 import json
 import logging
+import sys
+import threading
 import time
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -16,6 +19,7 @@ MAX_OUTAGE_LINES = 3
 """From one line of code, in `REPEAT_INTERVAL_S`."""
 LIMITED_LOGGERS = ("dbos", "sqlalchemy")
 """They log each attempt of theirs to reach a database."""
+TRACEBACK = "Traceback (most recent call last)"
 
 
 class ContextFilter(logging.Filter):
@@ -75,34 +79,45 @@ class OutageFilter(logging.Filter):
         super().__init__()
         self._clock = clock
         self._windows: dict[tuple[str, int], _Window] = {}  # as many as there are lines of code that log
+        self._lock = threading.RLock()
 
     def filter(self, record: logging.LogRecord) -> bool:
         self._report_withheld()
+        is_limited = record.name.partition(".")[0] in LIMITED_LOGGERS
         error = record.exc_info[1] if record.exc_info else None
+        if error is None and is_limited and TRACEBACK in record.getMessage():
+            error = sys.exception()  # DBOS formats the one that it handles into some messages
         cause = find_outage(error) if error is not None else None
         if cause is not None:
-            record.msg, record.args = f"{record.getMessage()}: {cause}", ()
+            message = record.getMessage().partition(TRACEBACK)[0].rstrip(": \n")
+            record.msg, record.args = f"{message}: {cause}", ()
             record.exc_info = record.exc_text = None
-        elif record.levelno < logging.WARNING or record.name.partition(".")[0] not in LIMITED_LOGGERS:
+        elif record.levelno < logging.WARNING or not is_limited:
             return True
         return self._passes(record)
 
     def _passes(self, record: logging.LogRecord) -> bool:
         place, now = (record.pathname, record.lineno), self._clock()
-        window = self._windows.setdefault(place, _Window(now + REPEAT_INTERVAL_S))
-        window.passed += 1
-        if window.passed <= MAX_OUTAGE_LINES:
-            return True
-        window.withheld += 1
-        return False
+        with self._lock:
+            window = self._windows.setdefault(place, _Window(now + REPEAT_INTERVAL_S))
+            window.passed += 1
+            if window.passed <= MAX_OUTAGE_LINES:
+                return True
+            window.withheld += 1
+            return False
 
     def _report_withheld(self) -> None:
         now = self._clock()
-        for place in [place for place, window in self._windows.items() if window.until <= now]:
-            window = self._windows.pop(place)
+        with self._lock:
+            over = [place for place, window in self._windows.items() if window.until <= now]
+            windows = {place: self._windows.pop(place) for place in over}
+        for (path, line), window in windows.items():  # these lines pass this filter, too
             if window.withheld:
                 text = "%d more lines like those of %s:%d were left out in %g s"
-                logger.warning(text, window.withheld, place[0].rpartition("/")[2], place[1], REPEAT_INTERVAL_S)
+                values = (window.withheld, path.rpartition("/")[2], line, REPEAT_INTERVAL_S)
+                Context().run(
+                    logger.warning, text, *values
+                )  # without the ids of a request that has nothing to do with it
 
 
 class JsonFormatter(logging.Formatter):

@@ -330,6 +330,15 @@ async def test_a_call_of_an_unknown_tool_returns_an_error_to_the_model() -> None
     assert text_of(events) == "Sorry"
 
 
+async def test_a_call_of_a_tool_that_the_client_does_not_list_waits_for_the_client() -> None:
+    model = ScriptedModel([[*calls("search"), CallChunk(1, "{}", "call_2", "own")]])
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),), has_unlisted_tools=True))
+
+    assert results(events) == [("call_1", "ok", None)]
+    assert events[-1] == RunFinished("waiting")
+
+
 class Searching:
     """Has one tool with a schema, which runs here: plainly, or as a stream."""
 

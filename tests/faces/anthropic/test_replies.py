@@ -83,6 +83,39 @@ async def test_a_call_without_arguments_has_an_empty_input(serve: Serve) -> None
     assert whole["content"] == [{"type": "tool_use", "id": "c1", "name": "note", "input": {}}]
 
 
+@pytest.mark.parametrize("streams", [False, True])
+async def test_a_tool_that_claude_code_has_deferred_is_called_by_its_name_alone(serve: Serve, streams: bool) -> None:
+    answer: ScriptedResponse = [
+        TextChunk("I look."),
+        CallChunk(0, '{"q":', "c1", "mcp__own__lookup"),
+        CallChunk(0, '"a"}'),
+        CallChunk(1, '{"text": "b"}', "c2", "note"),
+        StopChunk("tool_calls"),
+    ]
+    placeholder = {"name": "DeferredToolPlaceholder", "input_schema": {"type": "object"}, "defer_loading": True}
+    async with serve(app(runtime(answer))) as url:
+        if streams:
+            events = await stream(url, tools=[NOTE, placeholder])
+            blocks = [event["content_block"] for event in events if event["type"] == "content_block_start"]
+            deltas = [event["delta"] for event in events if event["type"] == "content_block_delta"]
+            assert [block.get("name") for block in blocks] == [None, "note", "mcp__own__lookup"]
+            assert "".join(delta["partial_json"] for delta in deltas[2:]) == '{"q":"a"}'
+            assert events[-2]["delta"]["stop_reason"] == "tool_use"
+        else:
+            message = await create(url, tools=[NOTE, placeholder])
+            calls = {block["name"]: block["input"] for block in message["content"][1:]}
+            assert calls == {"note": {"text": "b"}, "mcp__own__lookup": {"q": "a"}}
+            assert message["stop_reason"] == "tool_use"
+
+
+async def test_a_call_of_a_tool_that_no_one_has_is_ignored_with_a_warning(serve: Serve) -> None:
+    async with serve(app(runtime([CallChunk(0, "{}", "c1", "serach"), StopChunk("tool_calls")]))) as url:
+        message = await create(url, tools=[NOTE])
+
+    assert message["content"] == []
+    assert message["warnings"] == ["The model called 'serach', which is not one of the tools; the call was ignored."]
+
+
 async def test_thoughts_are_shown_only_where_asked_for_and_signed(serve: Serve) -> None:
     model = ScriptedModel([THOUGHTS])
     async with serve(app(runtime(model))) as url:

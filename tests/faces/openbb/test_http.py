@@ -281,9 +281,11 @@ async def test_a_false_state_is_refused_in_words_and_the_model_is_not_asked(
     assert len(model.prompts) == 1
 
 
-async def test_a_foreign_state_of_an_older_question_is_left_aside(serve: Serve) -> None:
+@pytest.mark.parametrize("sources", [[], [7], -1, True, "x", {"id": "x"}])
+async def test_a_foreign_state_of_an_older_question_is_left_aside(serve: Serve, sources: object) -> None:
     model = ScriptedModel([says("Known.")])
-    call = {"function": "get_widget_data", "input_arguments": {"data_sources": []}, "extra_state": {"other": "agent"}}
+    arguments = {"data_sources": sources}
+    call = {"function": "get_widget_data", "input_arguments": arguments, "extra_state": {"other": "agent"}}
     body = came_back(question(widget()), call, table())
     body["messages"].append(human("And now?"))
 

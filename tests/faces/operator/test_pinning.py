@@ -7,7 +7,8 @@ import pytest
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.messages import user
-from rightseat.evals.dataset import read_dataset
+from rightseat.evals import server as server_module
+from rightseat.evals.dataset import DatasetFile, read_dataset
 from rightseat.evals.result_store import ResultStore
 from rightseat.evals.results import AttemptResult, CaseResult, EvalResult, Variant, make_case_result, make_totals
 from tests.conftest import Serve
@@ -87,6 +88,30 @@ async def test_a_server_that_others_reach_offers_the_case_as_a_download(serve: S
     assert (line["file"], line["name"], line["files"]) == (None, "hi", {})
     assert "cases:\n  - name: hi\n" in line["text"]
     assert list_files() == []
+
+
+async def test_datasets_are_read_again_only_if_they_changed(
+    serve: Serve, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def read_counted(folder: Path, name: str) -> DatasetFile:
+        read.append(name)
+        return read_dataset(folder, name)
+
+    monkeypatch.setattr(server_module, "read_dataset", read_counted)
+    async with serving(serve, text) as server:
+        ann = User(server, "ann")
+        run = await ann.start("Hi")
+        await ann.ended(run)
+        counts = []
+        for name in ("one", "two"):
+            await ann.change("POST", f"runs/{run}/pin", {"dataset": "own", "name": name})
+            lists = [(await ann.get("evals")).json()["datasets"] for _ in range(3)]
+            counts.append([len(datasets[0]["cases"]) for datasets in lists])
+
+    assert counts == [[1, 1, 1], [2, 2, 2]]
+    assert read == ["own", "own"]
 
 
 async def test_a_recorded_transient_run_is_pinned_by_who_may_read_it(serve: Serve, text: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.operations.feedback import SentJudgement
+from rightseat.operations.own_memories import SentMemory
 from tests.access.examples import OPERATOR
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CHANGING, CONFIGURATION, Server, Stream, deleted, serving
@@ -394,6 +395,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "GET feedback": ("feedback?owner=bob", None, [403, 403, 200, 403, 403, 200]),
     "GET feedback/counts": ("feedback/counts?owner=bob", None, [403, 200, 200, 403, 403, 200]),
     "POST feedback": ("feedback", {"value": "up"}, [404] * 6),
+    "GET memories": ("memories?owner=bob", None, [403, 403, 200, 403, 403, 200]),
     "GET files/{file}": ("files/FILE", None, [404, 404, 200, 404, 404, 404]),
     "GET approvals": ("approvals?owner=bob", None, [403, 403, 403, 200, 403, 200]),
     "POST approvals/{interrupt:path}": ("approvals/QUESTION", ANSWER, [404, 403, 403, 202, 404, 404]),
@@ -422,7 +424,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "GET live": ("live?thread=t1", None, [200] * 6),
 }
 SHOWN = {("GET threads", "read"), ("GET threads/{thread:path}", "read"), ("GET runs/{run}/entries", "read")}
-SHOWN |= {("GET files/{file}", "read"), ("GET approvals", "act"), ("GET feedback", "read")}
+SHOWN |= {("GET files/{file}", "read"), ("GET approvals", "act"), ("GET feedback", "read"), ("GET memories", "read")}
 """Where Bob's words are in the response; nowhere else. The stream has a test of its own."""
 
 
@@ -441,6 +443,9 @@ async def test_a_route_needs_its_right(serve: Serve, grant: str) -> None:
         feedback = server.assembly.feedback
         assert feedback is not None
         await feedback.give(Principal("bob"), run, SentJudgement("down", SECRET), "operator")
+        memories = server.assembly.memories
+        assert memories is not None
+        await memories.add(Principal("bob"), SentMemory(text=SECRET, kind="topical"), may_share=False)
         gina, found, shown = User(server, "given"), dict[str, int](), set[tuple[str, str]]()
         for route, (address, body, _) in EXPECTED.items():
             path = address.replace("RUN", run).replace("QUESTION", question).replace("FILE", file)

@@ -1,6 +1,6 @@
 /** What the runs of a thread did, when, and what they cost: totals, timeline, events, state and the log. */
 import { memo, Suspense, useEffect, useMemo, useState } from "react";
-import { useMe, useThread } from "../../api/queries";
+import { useMe } from "../../api/queries";
 import { mayDo } from "../../api/rights";
 import type { RunLine } from "../../api/types";
 import { useFormat } from "../../format";
@@ -22,6 +22,7 @@ import { RawLog } from "./RawLog";
 import { ThreadState } from "./ThreadState";
 import { Timeline } from "./Timeline";
 import { TotalsBar } from "./TotalsBar";
+import { useStored } from "./useStored";
 import "./timeline.css";
 
 const RUNNING_INTERVAL_MS = 250;
@@ -47,7 +48,7 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
   const [{ run: wanted }, changeFilters] = useFilters<"run">();
   const run = timeline.runs.some((one) => one.id === wanted) ? (wanted ?? null) : null;
   const now = useTimelineNow(timeline, snapshot.clockOffset);
-  const stored = useThread(thread).data;
+  const stored = useStored(thread, timeline.runs);
   const lines = stored?.runs;
   const me = useMe().data;
   const isOwn = stored?.thread.owner === me?.user;

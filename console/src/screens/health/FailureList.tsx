@@ -67,8 +67,17 @@ function Group({
             {t("failures.open")}
           </Link>
         </p>
-        {isKnownFix(code) && <p className="fix">{t(`failures.fix.${code}`)}</p>}
+        {isKnownFix(code) && (
+          <p className="fix">
+            <WithCode text={t(`failures.fix.${code}`)} />
+          </p>
+        )}
       </div>
     </li>
   );
+}
+
+/** A text of ours, with what is between backticks as code. */
+function WithCode({ text }: { text: string }) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }

@@ -69,12 +69,10 @@ def make_question_stream(name: str, agent: Agent) -> StreamTool:
         if nesting_depth(steps) >= MAX_AGENT_DEPTH:
             yield e.ToolCallReturned(invocation.call_id, name, TOO_DEEP, "too_deep")
             return
-        question = invocation.arguments.get("question")
-        ask = msgspec.structs.replace(
-            build_nested_ask(invocation, name), messages=(user(str(question or "")),), tools=(), state=None, context=()
-        )
         earlier = nested_messages(invocation.answers)
-        ask = msgspec.structs.replace(ask, messages=(*ask.messages, *earlier))
+        messages = (user(str(invocation.arguments.get("question") or "")), *earlier)
+        ask = msgspec.structs.replace(build_nested_ask(invocation, name), messages=messages, state=None, context=())
+        ask = msgspec.structs.replace(ask, tools=(), has_unlisted_tools=False)
         turn = Reducer()
         texts: dict[str, str] = {}
         yield e.Custom("agent.entered", name)

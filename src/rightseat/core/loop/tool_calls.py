@@ -70,7 +70,7 @@ def run_calls(
     """
     returned = [ToolCallReturned(call.id, call.name, CUT_OFF, "cut_off") for call in calls if call.id in cut]
     calls = [call for call in calls if call.id not in cut]
-    waiting = [call for call in calls if needs_client_or_person(call, tools)]
+    waiting = [call for call in calls if needs_client_or_person(call, tools, ask)]
     mine = [call for call in calls if call not in waiting]
     plain = [PlainCall(call, tools.get(call.name)) for call in mine if find_streaming_tool(call, tools) is None]
     streams = [StreamingCall(call, tool) for call in mine if (tool := find_streaming_tool(call, tools))]
@@ -266,12 +266,12 @@ def unknown_outcome_interrupts(calls: Sequence[Call], events: Iterable[Event]) -
             yield Interrupt(new_id("interrupt"), OUTCOME_UNKNOWN, asked, call.id, UNKNOWN_OUTCOME_SCHEMA)
 
 
-def needs_client_or_person(call: Call, tools: Mapping[str, Tool]) -> bool:
+def needs_client_or_person(call: Call, tools: Mapping[str, Tool], ask: Ask) -> bool:
     """Whether the client has to run the call, or a person has to approve it first. Not if its arguments are invalid."""
-    tool = tools.get(call.name)
-    if tool is None or (tool.runs_on_server and not isinstance(tool.approval, Approval)):
-        return False
-    return check_arguments(call, tool) is None
+    if (tool := tools.get(call.name)) is None:
+        return ask.has_unlisted_tools
+    is_run_here = tool.runs_on_server and not isinstance(tool.approval, Approval)
+    return not is_run_here and check_arguments(call, tool) is None
 
 
 def check_arguments(call: Call, tool: Tool) -> ToolCallReturned | None:

@@ -60,8 +60,6 @@ def clash(name: str, first: Toolbox, second: Toolbox) -> str:
 
 
 def duplicate_tools(ask: Ask) -> list[str]:
-    if len(ask.tools) < 2:
-        return []
     return [name for name, count in Counter(offer.name for offer in ask.tools).items() if count > 1]
 
 

@@ -12,12 +12,14 @@ from starlette.responses import Response
 
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest
-from rightseat.faces._shared.responses import decode_body, json_response, repair_surrogates
+from rightseat.faces._shared.responses import BodyTooLarge, decode_body, json_response, repair_surrogates
 from rightseat.operations.feedback import AnswerNotFound, FeedbackRow, JudgedAnswer, SentJudgement, Vote
 from rightseat.operations.own_feedback import OwnFeedback
 
 RUN = re.compile("(?:resp|chatcmpl|msg)_?-?([0-9a-f]{32})(?:_[0-9a-f]{1,32})?")
 """The id of a response, of a chat completion, or of a message of either API that has it."""
+MAX_BODY_BYTES = 2**18
+"""The longest id, comment and tags have a third of it, with each character written as an escape."""
 
 
 class FeedbackBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -85,6 +87,8 @@ class FeedbackEndpoints:
 
 async def store_feedback(finder: AnswerFinder, body: bytes, principal: Principal, through: str) -> Response:
     """Raises `BadRequest`, `AnswerNotFound` and `GuardDenied`."""
+    if len(body) > MAX_BODY_BYTES:
+        raise BodyTooLarge(MAX_BODY_BYTES)
     sent = decode_body(repair_surrogates(body), FeedbackBody)
     answer = await finder.find(principal, sent.id)
     if answer is None:

@@ -80,6 +80,7 @@ class MessageResponder:
             shows_thinking=request.shown_thinking != "none",
             omits_thinking=request.shown_thinking == "omitted",
             shows_server_tools=request.knows_server_tools,
+            has_unlisted_tools=ask.has_unlisted_tools,
             stop_sequences=tuple(request.body.stop_sequences or ()),
             paused=exchange.paused,
         )

@@ -137,6 +137,7 @@ class NewMessages:
             properties={"metadata": request.body.metadata} if request.body.metadata else {},
             headers={name: value for name in self._headers if (value := http.headers.get(name)) is not None},
             face="anthropic",
+            has_unlisted_tools=request.has_unlisted_tools,
         )
 
     def _store_nothing(self, ask: Ask) -> Ask:

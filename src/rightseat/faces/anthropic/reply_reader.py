@@ -91,14 +91,17 @@ class OpenBlock:
 class ReplyOptions:
     """What the client asked for. `sign` makes the signature of a thinking block with this text.
 
-    `paused` are calls of an earlier reply that waited for a person: their names and the ids that the client has, by our
-    ids."""
+    With `has_unlisted_tools` a call of a tool that is not `offered` is the client's too if the run waits for its result
+    and for nothing else. `paused` are calls of an earlier reply that waited for a person: their names and the ids that
+    the client has, by our ids.
+    """
 
     offered: frozenset[str]
     sign: Callable[[str], str]
     shows_thinking: bool = False
     omits_thinking: bool = False
     shows_server_tools: bool = False
+    has_unlisted_tools: bool = False
     stop_sequences: tuple[str, ...] = ()
     paused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -117,6 +120,7 @@ class ReplyReader:
         "_server_calls",
         "_stops",
         "_unknown",
+        "_unlisted_calls",
         "has_client_calls",
         "has_ended",
         "open_text",
@@ -152,6 +156,7 @@ class ReplyReader:
         self.shown_ids = {id: shown for id, (_, shown) in self._options.paused.items()}
         """The ids that the client has of server-side calls. Ours come from the model, and need not be unique."""
         self._unknown: list[str] = []  # unknown tools that were called in the last response
+        self._unlisted_calls: dict[str, list[str]] = {}  # id → arguments of calls that may be the client's
 
     def shown_calls(self) -> dict[str, tuple[str, str]]:
         """The server-side calls that the client received: their names and the client's ids, by our ids."""
@@ -181,6 +186,8 @@ class ReplyReader:
             case e.ToolCallStarted():
                 return self._begin_call(event)
             case e.ToolCallDelta(call_id=id, text=text):
+                if id in self._unlisted_calls:
+                    self._unlisted_calls[id].append(text)
                 return self._add(id, text)
             case e.ToolCallEnded(call_id=id):
                 return self._end(id)
@@ -245,16 +252,28 @@ class ReplyReader:
     def _begin_call(self, event: e.ToolCallStarted) -> Iterable[ReplyPiece]:
         id, name = event.call_id, event.name
         if name in self._calls:
-            self.has_client_calls = True
-            return self._begin(id, "tool_use", {"type": "tool_use", "id": id, "name": name, "input": {}})
+            return self._begin_client_call(id, name)
         self._server_calls[id] = name
+        if self._options.has_unlisted_tools:
+            self._unlisted_calls[id] = []
         if not self._options.shows_server_tools:
             return ()
         shown_id = self.shown_ids.setdefault(id, new_id("mcptoolu"))
         block: dict[str, JsonValue] = {"type": "mcp_tool_use", "id": shown_id, "name": name, "server_name": SERVER_NAME}
         return self._begin(id, "mcp_tool_use", block | {"input": {}})
 
+    def _begin_client_call(self, id: str, name: str) -> Iterator[ReplyPiece]:
+        self.has_client_calls = True
+        return self._begin(id, "tool_use", {"type": "tool_use", "id": id, "name": name, "input": {}})
+
+    def _show_unlisted_calls(self) -> Iterator[ReplyPiece]:
+        for id, arguments in self._unlisted_calls.items():
+            yield from self._begin_client_call(id, self._server_calls.pop(id))
+            yield from self._add(id, "".join(arguments))
+            yield from self._end(id)
+
     def _add_result(self, event: e.ToolCallReturned) -> Iterable[ReplyPiece]:
+        self._unlisted_calls.pop(event.call_id, None)
         if event.error == "unknown_tool":
             self._unknown.append(event.name)
         if not self._options.shows_server_tools or event.call_id not in self._server_calls:
@@ -335,6 +354,8 @@ class ReplyReader:
             return
         if event.interrupts:
             yield from self._ask(event.interrupts)
+        elif event.outcome == "waiting":  # for the client alone: a call of the server would wait for a person
+            yield from self._show_unlisted_calls()
         for name in self._unknown:
             self.warn(f"The model called {name!r}, which is not one of the tools; the call was ignored.")
         if self.has_client_calls and self._server_calls and not self._options.shows_server_tools:

@@ -15,7 +15,7 @@ from rightseat.core.ask import Effort, NamedTool, Parameters, ToolChoice, ToolOf
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.faces._shared.responses import describe_decode_error, repair_surrogates
 from rightseat.faces.anthropic.error_form import InvalidMessagesRequest
-from rightseat.faces.anthropic.tool_definitions import read_tool_choice, read_tools
+from rightseat.faces.anthropic.tool_definitions import PLACEHOLDER, read_tool_choice, read_tools
 
 REFUSED = {
     "container": "`container` is not supported: this server runs no code for its clients.",
@@ -134,6 +134,12 @@ class MessagesRequest:
     @property
     def knows_server_tools(self) -> bool:
         return any(beta.startswith(MCP_BETA) for beta in self.betas)
+
+    @property
+    def has_unlisted_tools(self) -> bool:
+        """Whether the client runs tools that the request does not list. One with an `mcp-client-…` beta lists all."""
+        has_placeholder = any(tool.get("name") == PLACEHOLDER for tool in self.body.tools or ())
+        return has_placeholder and not self.knows_server_tools
 
     @property
     def continues_thread(self) -> bool:

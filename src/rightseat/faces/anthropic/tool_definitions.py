@@ -12,7 +12,10 @@ CHOICES: Mapping[str, ToolChoice] = {"auto": "auto", "any": "required", "none": 
 HOSTED = ("web_search", "web_fetch", "code_execution", "tool_search", "mcp_toolset", "advisor")
 """Anthropic runs tools whose type begins with one of these."""
 PLACEHOLDER = "DeferredToolPlaceholder"
-"""Claude Code sends it with `defer_loading`, so that the list has a deferred tool. No model should see it."""
+"""Claude Code sends it with `defer_loading`, so that the list has a deferred tool. No model should see it.
+
+The client then has tools that it does not list, such as those of its MCP servers; its tool `ToolSearch` finds them. A
+model may call one by its name alone, which is in the text of a reminder."""
 
 Warn = Callable[[str], None]
 

@@ -18,6 +18,7 @@ from rightseat.egress.transcription import Options as Transcription
 from rightseat.faces._shared.responses import check_depth, json_response, read_body, repair_surrogates
 from rightseat.faces.copilotkit.current.app import OperationHandler
 from rightseat.faces.copilotkit.current.feedback import FeedbackOperations
+from rightseat.faces.copilotkit.current.memories import MemoryOperations
 from rightseat.faces.copilotkit.current.routing import Envelope, Routes
 from rightseat.faces.copilotkit.current.runs import RunOperations
 from rightseat.faces.copilotkit.current.threads import ThreadOperations
@@ -27,6 +28,7 @@ from rightseat.faces.copilotkit.graphql.context import SchemaContext
 from rightseat.faces.copilotkit.graphql.loader import GraphQLLoader
 from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
 from rightseat.operations.own_feedback import OwnFeedback
+from rightseat.operations.own_memories import OwnMemories
 from rightseat.operations.own_threads import OwnThreads
 from rightseat.parts import AgentName
 
@@ -64,11 +66,12 @@ def routes(
     auth: RouteAuth,
     own_threads: OwnThreads | None = None,
     feedback: OwnFeedback | None = None,
+    memories: OwnMemories | None = None,
 ) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
     graphql = GraphQLLoader(lambda: build_graphql(runtime, options, auth))
-    current = OperationHandler(operations(runtime, options, auth, own_threads, feedback), max_bytes)
+    current = OperationHandler(operations(runtime, options, auth, own_threads, feedback, memories), max_bytes)
 
     async def post(request: Request, principal: Principal) -> Response:
         try:
@@ -135,6 +138,7 @@ def operations(
     auth: RouteAuth,
     own_threads: OwnThreads | None = None,
     feedback: OwnFeedback | None = None,
+    memories: OwnMemories | None = None,
 ) -> Routes:
     runs = RunOperations(
         runtime,
@@ -148,11 +152,15 @@ def operations(
         path=files_path(options),
     )
     threads = ThreadOperations(runtime, runs, own_threads)
+    remembered = MemoryOperations(memories, runs, auth, options.path) if memories is not None else None
+    if remembered is not None:
+        runs.describe_memories = remembered.describe
     return {
         **runs.routes(),
         **threads.routes(),
         **TranscriptionOperations(options.transcription, runtime).routes(),
         **(FeedbackOperations(feedback).routes() if feedback is not None else {}),
+        **(remembered.routes() if remembered is not None else {}),
     }
 
 

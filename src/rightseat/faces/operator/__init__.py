@@ -33,6 +33,7 @@ from rightseat.faces.operator.feedback import FeedbackRoutes
 from rightseat.faces.operator.flows import FlowRoutes
 from rightseat.faces.operator.health import HealthRoute
 from rightseat.faces.operator.live import LiveRoute
+from rightseat.faces.operator.memories import MemoryRoutes
 from rightseat.faces.operator.metric_series import MetricsRoute
 from rightseat.faces.operator.model_calls import ModelCallRoutes
 from rightseat.faces.operator.plugins import PluginRoutes
@@ -103,6 +104,7 @@ def routes(
         **ApprovalRoutes(runtime, operations).routes(),
         **AuditRoute(operations).routes(),
         **FeedbackRoutes(operations, feedback).routes(),
+        **MemoryRoutes(operations).routes(),
         **EvalRoutes(operations, evals).routes(),
         **ModelCallRoutes(operations).routes(),
         **FlowRoutes(runtime, auth).routes(),

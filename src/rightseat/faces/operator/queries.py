@@ -7,6 +7,7 @@ from rightseat.core.errors import BadRequest
 from rightseat.faces._shared.responses import read_number
 from rightseat.faces.operator.requests import OperatorRequest
 from rightseat.operations.feedback import VOTES, FeedbackQuery, Vote
+from rightseat.operations.memories import MEMORY_KINDS, MEMORY_SCOPES, MemoryQuery
 from rightseat.operations.records import RunQuery, ThreadQuery
 
 MAX_ROWS = 200  # in one page
@@ -64,6 +65,20 @@ def read_feedback_query(request: OperatorRequest) -> FeedbackQuery:
         through=read_text(query, "through"),
         tag=read_text(query, "tag"),
         since=read_time(query, "since"),
+        after=query.get("after"),
+        limit=read_limit(query),
+    )
+
+
+def read_memory_query(request: OperatorRequest) -> MemoryQuery:
+    """Raises `BadRequest`."""
+    query = request.http.query_params
+    scope, kind = read_choice(query, "scope", MEMORY_SCOPES), read_choice(query, "kind", MEMORY_KINDS)
+    return MemoryQuery(
+        owner=None if scope == "project" else read_owner(request),
+        scope=next((known for known in MEMORY_SCOPES if known == scope), None),
+        kind=next((known for known in MEMORY_KINDS if known == kind), None),
+        agent=read_text(query, "agent"),
         after=query.get("after"),
         limit=read_limit(query),
     )

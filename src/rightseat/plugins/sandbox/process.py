@@ -21,7 +21,7 @@ from rightseat.core.types import JSON_ERRORS
 from rightseat.data.child import wait_for_exit
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox.layers import Layers
-from rightseat.wire.json_size import PIECE_BYTES, ContainerCounter, count_values
+from rightseat.wire.json_size import PIECE_BYTES, ValueCounter, count_values
 
 SANDBOX_FOLDER = Path(__file__).parent
 PROGRAM = (
@@ -195,11 +195,11 @@ async def receive(process: Process, max_bytes: int) -> WorkerMessage:
 
 async def count_values_outside_strings(line: bytes) -> int:
     """Without holding up the event loop."""
-    counter = ContainerCounter(count_values)
+    counter = ValueCounter()
     for start in range(0, len(line), PIECE_BYTES):
         counter.feed(line[start : start + PIECE_BYTES])
         await asyncio.sleep(0)
-    return counter.found
+    return counter.values
 
 
 def kill(process: Process) -> None:

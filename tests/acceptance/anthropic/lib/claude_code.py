@@ -2,13 +2,18 @@
 
 import json
 import os
+import statistics
 import subprocess
 import threading
 import time
 from pathlib import Path
 
+import jsonschema
+
 from basics import HELLO
-from harness import Case, Skip, expect, scenario, short, until
+from harness import Case, Skip, expect, message, scenario, short, until
+
+from tests.acceptance._lib.claude_code_tools import CUT, judge, read_tools, write_request
 
 group = dict(group="code")
 
@@ -206,6 +211,27 @@ def local_grammar(t: Case):
         [use] = [b for b in got["content"] if b["type"] == "tool_use"]
         value = use["input"]
         expect(set(value) == {"city", "unit", "days"} and value["unit"] in ("c", "f") and isinstance(value["days"], int) and 1 <= value["days"] <= 9 and isinstance(value["city"], str), "an input that fits the schema", value)
+
+
+@scenario("local-hundred", group="local", beyond=True)
+def local_hundred(t: Case):
+    """A hundred forced calls with the whole list of tools that Claude Code sends, of any tool and of each by its name: every input of a whole call fits its schema."""
+    local(t)
+    tools, seconds, called = read_tools(), [], []
+    for number in range(100):
+        request = write_request(number, "local", tools)
+        began = time.monotonic()
+        answer = t.raw("POST", "/v1/messages", request, timeout=1800)
+        seconds.append(time.monotonic() - began)
+        expect(answer.status_code == 200, "an answer", f"{answer.status_code} {answer.text[:300]}")
+        got = message(answer.json())
+        name, problems = judge(got, request, lambda schema, value: [error.message for error in jsonschema.validators.validator_for(schema)(schema).iter_errors(value)])
+        expect(not problems, f"request {number}: one call with an input that fits", (problems, got["content"]))
+        called.append(name)
+        if number == 0:
+            t.note(f"{got['usage']['input_tokens']} tokens in {seconds[0]:.0f} s")
+    expect(called.count(CUT) <= 5, "at most 5 answers cut by max_tokens", called.count(CUT))
+    t.note(f"{called.count(CUT)} cut by max_tokens, then {statistics.median(seconds[1:]):.1f} s (median)")
 
 
 @scenario("local-count", group="local", beyond=True)

@@ -97,7 +97,7 @@ def langchain_more(t: Case):
 
 @scenario("agent-sdk", **npm)
 def agent_sdk(t: Case):
-    """claude-agent-sdk for Python: query() with an in-process MCP tool, which the client offers once its ToolSearch has found it: it is called, its result comes back, and the result message has the text."""
+    """claude-agent-sdk for Python: query() with an in-process MCP tool, which the client defers: called by its name alone, and once its ToolSearch has found it, it runs, its result comes back, and the result message has the text."""
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_server, query, tool
 
     called = []
@@ -113,13 +113,16 @@ def agent_sdk(t: Case):
             os.environ.pop(name)
     options = ClaudeAgentOptions(model="claude-sonnet-4-5", cwd=str(code.work), env=code.env, mcp_servers={"own": create_sdk_mcp_server("own", tools=[lookup])}, allowed_tools=["mcp__own__lookup"], max_turns=4, setting_sources=[])
 
-    async def run():
+    async def run(words: str):
         last = None
-        async for m in query(prompt='do <<ToolSearch {"query": "select:mcp__own__lookup"}>> do <<mcp__own__lookup {"q": "alpha"}>>', options=options):
+        async for m in query(prompt=words, options=options):
             if isinstance(m, ResultMessage):
                 last = m
         return last
 
-    got = asyncio.run(asyncio.wait_for(run(), 60))
-    expect(called == [{"q": "alpha"}], "lookup called once", called)
-    expect(got and not got.is_error and "found alpha" in (got.result or ""), "the result in the answer", got and got.result)
+    lookup_call = 'do <<mcp__own__lookup {"q": "alpha"}>>'
+    for words in (lookup_call, f'do <<ToolSearch {{"query": "select:mcp__own__lookup"}}>> {lookup_call}'):
+        called.clear()
+        got = asyncio.run(asyncio.wait_for(run(words), 60))
+        expect(called == [{"q": "alpha"}], "lookup called once", called)
+        expect(got and not got.is_error and "found alpha" in (got.result or ""), "the result in the answer", got and got.result)

@@ -80,7 +80,7 @@ export const cases = [
     for (const user of ["wu", "olga"]) {
       const one = user === "olga" ? tab : await world.browser({ user, route: "health" });
       await one.open("runs?owner=alice&state=running");
-      await until(async () => (await one.page.getByTestId("run").count()) >= 2, "rows of the runs in progress");
+      await until(async () => (await one.page.locator('[data-testid="run"][data-state="running"]').count()) >= 2, "rows of the runs in progress");
       same(await one.page.getByRole("button", { name: "Stop all…" }).count(), user === "olga" ? 1 : 0, `buttons that stop all runs, for ${user}`);
     }
     await tab.page.getByRole("button", { name: "Stop all…", exact: true }).click();

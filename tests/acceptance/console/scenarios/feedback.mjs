@@ -42,6 +42,7 @@ export const feedback = [
     same(await row.getByTestId("vote").getAttribute("data-value"), "down", "the mark of the run");
     await checkWithAxe(olga, "the runs with a bad vote");
     await olga.open("runs?feedback=up&owner=alice");
+    await olga.page.locator('[role="table"][aria-busy="false"]').waitFor();
     same(await row.count(), 0, "rows with a good vote");
     await olga.open(`threads/${thread}`);
     const note = olga.page.getByTestId("vote-note");

@@ -142,7 +142,7 @@ def replace_entry(client: Any, key: bytes, piece: bytes) -> None:
 
 @scenario("bodies-that-cost-more-than-they-weigh", alone=True)
 def costly_bodies(stage: Stage) -> None:
-    """Bodies of 15 MB that are 300,000 small objects are refused with 413 on every face that reads them; of one key, four at once of 9,900 objects and 6 MB leave /health at 250 ms (99th percentile), and the user after them is answered."""
+    """Bodies of 15 MB that are 300,000 small objects are refused with 413 on every face that reads them, and so are those of 3,000,000 texts; of one key, four at once of 9,900 objects and 6 MB leave /health at 250 ms (99th percentile), and the user after them is answered."""
     with serve(stage) as server:
         message = {"role": "user", "content": "x"}
         many = [message] * 300_000
@@ -157,6 +157,11 @@ def costly_bodies(stage: Stage) -> None:
                 status, _, text = server.post(path, body, key="alice", timeout=60)
                 if status != 413 or "10,000" not in text:
                     wrong.append(f"{path} gave {status} {short(text[:200])}")
+            texts = ["x"] * 3_000_000
+            for path, body in {**faces, "/v1/feedback": {}}.items():
+                status, _, text = server.post(path, {**body, "messages": [], "input": "x", "texts": texts}, key="alice", timeout=60)
+                if status != 413 or "200,000" not in text:
+                    wrong.append(f"{path} gave {status} {short(text[:200])} for many texts")
         all_of(wrong)
         large = json.dumps({"model": "plain", "messages": [{"role": "user", "content": "x" * 600}] * (MOST - 100)})
         with ThreadPoolExecutor(4) as pool, server.watched():

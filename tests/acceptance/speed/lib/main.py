@@ -1,4 +1,4 @@
-"""run [--quick | --sweep] [--peers] [--durable] [--rounds N] [--slack X] [--url URL] [--reference] [--list] [--json FILE] [SCENARIO ...]"""
+"""run [--quick] [--sweep | --saturation] [--peers] [--durable] [--rounds N] [--slack X] [--url URL] [--reference] [--list] [--json FILE] [SCENARIO ...]"""
 
 import argparse
 import asyncio
@@ -12,7 +12,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,12 +21,13 @@ import uvloop
 
 import report
 import rows
+import saturation
 import shots
 from tests.acceptance._lib.meter import Meter, listener
 from servers import OURS, PEERS, SUITE, Server, floor, is_durable, limit, peer, rightseat
 from shots import Target, Void
 from upstream import Upstream
-from verdict import Outcome, Scenario, concerned, judge, scenarios
+from verdict import Outcome, Scenario, concerned, judge, judge_saturation, scenarios
 from world import World
 
 from tests.acceptance._lib.prepare import find_cache
@@ -37,6 +38,7 @@ STREAMS, GAP = 50, 40.0  # 1,250 chunks a second
 CHUNKS, PEER_CHUNKS = 47, 22  # of each stream; all but the first and the last are measured
 REQUESTS, PEER_REQUESTS = 40, 15
 HELD = 2000
+QUICK_SATURATION = ["saturation-openai", "saturation-agui"]
 SWEEP = ((1, 402, 5.0), (50, 62, 40.0), (500, 10, 400.0), (2000, 5, 1600.0))  # streams, chunks, ms between them
 
 
@@ -47,6 +49,8 @@ def main() -> None:
         for scenario in chosen:
             print(f"{scenario.label:28} {scenario.target:g}")
         return
+    if options.saturation and (options.url or options.reference or options.sweep):
+        sys.exit("--saturation starts one server after the other on a processor of its own: leave out --url, --reference and --sweep")
     if options.durable and not {"RS_DATABASE_URL", "RS_REDIS_URL"} <= os.environ.keys():
         sys.exit("--durable needs RS_DATABASE_URL and RS_REDIS_URL, the engines to run on")
     if not (options.url or options.reference or Path("tests/acceptance/serve").exists()):
@@ -57,7 +61,7 @@ def main() -> None:
         sys.exit(f"2,000 streams need about {3 * HELD} open files a process; the limit is {hard}")
     run = Run(options, chosen)
     try:
-        failed = uvloop.run(run.sweep() if options.sweep else run.judge())
+        failed = uvloop.run(run.sweep() if options.sweep else run.saturate() if options.saturation else run.judge())
     except NotStarted as error:
         sys.exit(str(error))
     except asyncio.CancelledError:
@@ -70,6 +74,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="a target's name, such as chunk-agui or hold-*")
     parser.add_argument("--quick", action="store_true", help="three rounds, and 500 streams held instead of 2,000")
     parser.add_argument("--sweep", action="store_true", help="only print how CPU per chunk and memory grow from 1 to 2,000 streams")
+    parser.add_argument("--saturation", action="store_true", help="how many streams a processor carries; with --quick in larger steps")
     parser.add_argument("--peers", action="store_true", help="measure CopilotKit 1.75.0, CopilotKit 1.10.6 and LiteLLM too")
     parser.add_argument("--durable", action="store_true", help="measure AG-UI on RS_DATABASE_URL and RS_REDIS_URL too")
     parser.add_argument("--rounds", type=int, help="how often everything is measured (3 quick, 4 with peers, 5 else)")
@@ -86,10 +91,13 @@ def choose(options: argparse.Namespace) -> list[Scenario]:
     for pattern in options.scenarios:
         if not fnmatch.filter([scenario.label for scenario in known], pattern):
             sys.exit(f"no such scenario: {pattern}")
-    wanted = options.scenarios or ["*"]
+    wanted = options.scenarios or (QUICK_SATURATION if options.quick and options.saturation else ["*"])
     chosen = [scenario for scenario in known if any(fnmatch.fnmatch(scenario.label, pattern) for pattern in wanted)]
     if options.list:
         return chosen
+    chosen = [scenario for scenario in chosen if (scenario.section == "saturation") == options.saturation]
+    if not chosen:
+        sys.exit("targets of saturation are measured with --saturation, and only they are")
     if options.reference:
         return [scenario for scenario in chosen if scenario.name in PEERS.values() and scenario.section not in ("peer", "stored")]
     if not options.peers:
@@ -161,6 +169,35 @@ class Run:
         failed = sum(bool(reason) for _, reason in outcomes)
         self.write({"sweep": {name: dict(zip((level[0] for level in SWEEP), row)) for name, row in rows.items()}, "idle_rss": idle})
         print_totals(len(outcomes) - failed, failed)
+        return failed
+
+    async def saturate(self) -> int:
+        servers, load = [floor(), *self.wanted()], saturation.Load()
+        pace, rounds = saturation.QUICK if self.options.quick else saturation.Pace(), []
+        cancel_on_signals()
+        world = World(await load.start(), prepare_logs())
+        load.share_processor()
+        try:
+            for number in range(self.options.rounds or 1):
+                rounds.append({})
+                for server in random.sample(servers, len(servers)):
+                    say(f"round {number + 1}, {time.monotonic() - self.began:.0f} s, {server.title}")
+                    rounds[-1][server.name] = await load.saturate(server, world, pace)
+        finally:
+            await world.end()
+            await load.end()
+        saturation.report(servers, rounds)
+        streams = [{name: found.streams for name, found in round.items() if found.streams} for round in rounds]
+        notes = {name: found.note for round in rounds for name, found in round.items() if found.note}
+        results = []
+        for scenario in self.chosen:
+            outcome = judge_saturation(scenario, streams, notes)
+            results.append((scenario, outcome, "ok" if outcome.met else "FAIL"))
+            print(f"{results[-1][2]:6} {scenario.label:28} {outcome.detail}")
+        failed = sum(not outcome.met for _, outcome, _ in results)
+        levels = [{name: [asdict(level) for level in found.levels] for name, found in round.items()} for round in rounds]
+        self.write({"passed": len(results) - failed, "failed": failed, "streams": streams, "notes": notes, "levels": levels})
+        print_totals(len(results) - failed, failed)
         return failed
 
     def wanted(self) -> list[Server]:
@@ -281,9 +318,7 @@ class Started:
         given = run.options.url
         port = await run.upstream.listen(urlsplit(os.environ["RS_UPSTREAM_OPENAI"]).port or 0 if given else 0)
         run.model = f"http://127.0.0.1:{port}"
-        logs = find_cache(SUITE) / "logs"
-        logs.mkdir(parents=True, exist_ok=True)
-        self.world = World(f"{run.model}/v1", logs)
+        self.world = World(f"{run.model}/v1", prepare_logs())
         run.state = self.world.state
         cancel_on_signals()
         try:
@@ -312,6 +347,12 @@ class Started:
 
     async def __aexit__(self, *_: object) -> None:
         await self.world.end()
+
+
+def prepare_logs() -> Path:
+    logs = find_cache(SUITE) / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    return logs
 
 
 def based(costs: dict[str, float]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """The run operations of CopilotKit clients since 1.50: run, connect, stop, suggest."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -44,6 +44,10 @@ MAX_SUGGESTION_RUNS = 1000
 """Number of recent suggestion runs that can be stopped."""
 
 
+def describe_nothing(request: OperationRequest) -> Mapping[str, Any]:
+    return {}
+
+
 class RunOperations:
     """Clients may use `agents`. The name `default` means the default agent if no agent has that name.
 
@@ -72,6 +76,8 @@ class RunOperations:
         self._transcribes = transcribes
         self._headers = headers
         self._keep_alive = keep_alive
+        self.describe_memories: Callable[[OperationRequest], Mapping[str, Any]] = describe_nothing
+        """What `/info` says about memories."""
         self._suggestion_runs: dict[tuple[str, str], str] = {}  # (user, thread) → run id; not stored
 
     def routes(self) -> Routes:
@@ -120,6 +126,7 @@ class RunOperations:
             "a2uiEnabled": False,
             "openGenerativeUIEnabled": False,
             "telemetryDisabled": True,
+            **self.describe_memories(request),
         }
         if single:
             body["singleRoute"] = {"resourceOperations": True, "threadEndpoints": threads}

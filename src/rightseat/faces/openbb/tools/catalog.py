@@ -77,18 +77,19 @@ class FunctionCatalog:
             return [CarriedCall(id, name, as_json(arguments.get("parameters") or {}))]
         if "widget_uuid" in arguments:
             return [self._read_call(id, str(arguments["widget_uuid"]), "", "", {})]
-        sources = [one for one in arguments.get("data_sources") or () if isinstance(one, dict)]
+        listed = arguments.get("data_sources")
+        sources = [source for source in listed if isinstance(source, dict)] if isinstance(listed, list) else []
         if not function.startswith("get_") or not sources:
             return [CarriedCall(id, function, as_json(arguments))]
         return [
             self._read_call(
                 f"{id}_{place}",
-                str(one.get("widget_uuid", "")),
-                str(one.get("origin", "")),
-                str(one.get("id", "")),
-                one.get("input_args"),
+                str(source.get("widget_uuid", "")),
+                str(source.get("origin", "")),
+                str(source.get("id", "")),
+                source.get("input_args"),
             )
-            for place, one in enumerate(sources)
+            for place, source in enumerate(sources)
         ]
 
     def _read_call(self, id: str, uuid: str, origin: str, widget_id: str, arguments: Any) -> CarriedCall:
