@@ -1,1 +1,0 @@
-import{d as e,vt as t,y as n,yt as r}from"./index-BdRndqV_.js";function i(){let i=n();return r(`span`,{className:`asks`,children:[t(e,{name:`shield`}),i(`flow.asks`)]})}export{i as t};

@@ -1,1 +1,0 @@
-import{Ct as e,vt as t,xt as n,yt as r}from"./index-BdRndqV_.js";var i=e(n(),1);function a({title:e,onClose:n,children:a}){let o=(0,i.useRef)(null),s=(0,i.useId)();return(0,i.useLayoutEffect)(()=>{let e=o.current;return e?.showModal(),()=>e?.close()},[]),r(`dialog`,{className:`dialog`,ref:o,"aria-labelledby":s,onCancel:n,children:[t(`h2`,{id:s,children:e}),a]})}export{a as t};

@@ -1,1 +1,0 @@
-import{vt as e,yt as t}from"./index-BdRndqV_.js";import{t as n}from"./FlowView-CRZN3_eo.js";function r({plugin:r,graph:i,note:a}){return t(`div`,{className:`draft-graph`,children:[a&&e(`p`,{className:`muted`,children:a}),e(n,{plugin:r,graph:i,flow:null})]})}export{r as default};

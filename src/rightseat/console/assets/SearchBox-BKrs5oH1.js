@@ -1,1 +1,0 @@
-import{d as e,vt as t,yt as n}from"./index-BdRndqV_.js";function r({name:r,placeholder:i=r,value:a,onChange:o,ref:s}){return n(`label`,{className:`search`,children:[t(e,{name:`search`}),t(`input`,{ref:s,type:`search`,className:`field`,"aria-label":r,placeholder:i,value:a,onChange:e=>o(e.target.value)})]})}export{r as t};
