@@ -1,0 +1,1 @@
+import{ft as e,pt as t}from"./index-YSDDESMm.js";import{t as n}from"./FlowView-BTWox1pG.js";function r({plugin:r,graph:i,note:a}){return t(`div`,{className:`draft-graph`,children:[a&&e(`p`,{className:`muted`,children:a}),e(n,{plugin:r,graph:i,flow:null})]})}export{r as default};

@@ -1,0 +1,1 @@
+import{$ as e,f as t}from"./index-YSDDESMm.js";function n(n){return function(){let r=n[e().language];return(e,n)=>t(r[e],n)}}export{n as t};
