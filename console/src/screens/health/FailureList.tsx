@@ -68,9 +68,11 @@ function Group({
           </Link>
         </p>
         {isKnownFix(code) && (
-          <p className="fix">
-            <WithCode text={t(`failures.fix.${code}`)} />
-          </p>
+          <div className="fix">
+            <p>
+              <WithCode text={t(`failures.fix.${code}`)} />
+            </p>
+          </div>
         )}
       </div>
     </li>

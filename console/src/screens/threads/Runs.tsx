@@ -65,8 +65,8 @@ export default function Runs() {
             rows={list.rows}
             onChange={(value) => change({ code: value, ...(value && { state: "failed" }) })}
           />
-          <StopAll query={query} rows={list.rows} />
           <FlowSelect value={flow} onChange={(value) => change({ flow: value })} />
+          <StopAll query={query} rows={list.rows} />
         </Filters>
       </div>
       <div className="list-and-drawer">
