@@ -2,12 +2,13 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { checkBudgets } from "./build/budgets.ts";
 import { writeThirdParty } from "./build/thirdParty.ts";
+import { shareWordKeys } from "./build/wordKeys.ts";
 
 const JSX_RUNTIME = new URL("build/jsxRuntime.js", import.meta.url).pathname;
 
 export default defineConfig(({ command }) => ({
   base: "./", // the console works below any path
-  plugins: [react(), writeThirdParty(), checkBudgets()],
+  plugins: [react(), shareWordKeys(), writeThirdParty(), checkBudgets()],
   resolve: { alias: command === "build" ? [{ find: /^react\/jsx-runtime$/, replacement: JSX_RUNTIME }] : [] },
   build: {
     outDir: "../src/rightseat/console",

@@ -14,7 +14,7 @@ from rightseat.faces.operator.approvals import ApprovalLine
 from rightseat.faces.operator.audit_trail import AuditPage
 from rightseat.faces.operator.connect import FaceLine
 from rightseat.faces.operator.evals import DatasetList
-from rightseat.faces.operator.failures import FailedRuns
+from rightseat.faces.operator.failures import FailureList
 from rightseat.faces.operator.feedback import VoteCounts, VotePage
 from rightseat.faces.operator.flows import FlowLine
 from rightseat.faces.operator.health import CheckLine
@@ -67,7 +67,7 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "GET usage/limits": ("200", LimitsLine),
     "GET snippets": ("200", list[FaceLine]),
     "GET snippets/{face}": ("200", list[Snippet]),
-    "GET failures": ("200", list[FailedRuns]),
+    "GET failures": ("200", FailureList),
     "GET health": ("200", list[CheckLine]),
     "GET access": ("200", AccessLine),
     "POST access/keys": ("201", CreatedKey),

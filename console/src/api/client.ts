@@ -5,7 +5,7 @@ import type {
   Agent,
   Answer,
   Approval,
-  FailedRuns,
+  FailureList,
   FilePart,
   FlowLine,
   Me,
@@ -111,7 +111,7 @@ export async function signOut(): Promise<string | null> {
 export const getAgents = (language: string) => call<Agent[]>(`agents?${encodeQuery({ language })}`);
 /** Agents whose runs the user may see. */
 export const getWatchedAgents = () => call<Agent[]>("agents?right=watch");
-export const getFailures = () => call<FailedRuns[]>("failures");
+export const getFailures = (window: string) => call<FailureList>(`failures?${encodeQuery({ window })}`);
 export const getThread = (thread: string) => call<ThreadAnswer>(`threads/${id(thread)}`);
 
 export const getThreads = (query: ThreadQuery & PageQuery, signal?: AbortSignal) =>

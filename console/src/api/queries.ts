@@ -24,11 +24,12 @@ export const useAgents = () => useQuery(agentsQuery(useSettings().language));
 
 const FAILURES_INTERVAL_MS = 60_000;
 
-/** Runs that failed in the last minutes, of the agents that the user may watch. */
-export const useFailures = () =>
+/** Runs that failed in the window, of the agents that the user may watch. */
+export const useFailures = (window: string) =>
   useQuery({
-    queryKey: ["failures"],
-    queryFn: getFailures,
+    queryKey: ["failures", window],
+    queryFn: () => getFailures(window),
+    placeholderData: (previous) => previous,
     enabled: useMe().data?.rights.watch != null,
     refetchInterval: FAILURES_INTERVAL_MS,
   });

@@ -1412,7 +1412,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["FailedRuns"][];
+                        "application/json": components["schemas"]["FailureList"];
                     };
                 };
                 /** @description An error. */
@@ -2439,13 +2439,22 @@ export interface components {
             };
             body: string | null;
         };
-        /** @description `failed` of the `ended` runs of the agent ended with this `code`, the first of them in the minute of `since`. */
+        /** @description `since` is when the runs begin that were read; None if it is all of the window. */
+        FailureList: {
+            groups: components["schemas"]["FailedRuns"][];
+            since: string | null;
+        };
+        /** @description `failed` of the `ended` runs of the agent ended with this `code`, the first of them at `since`, the last at `last`. `model` is the last one that they used; None if they used none. `users` is how many they were of, `cost` what they cost; None if that is unknown. */
         FailedRuns: {
             agent: string;
             code: string;
+            model: string | null;
             failed: number;
             ended: number;
+            users: number;
+            cost: number | null;
             since: string;
+            last: string;
         };
         /** @description The result of a check. `subject` is the checked part, such as `models.default`. */
         CheckLine: {
@@ -2635,6 +2644,7 @@ export type LimitsLine = components['schemas']['LimitsLine'];
 export type FaceLine = components['schemas']['FaceLine'];
 export type Snippet = components['schemas']['Snippet'];
 export type SnippetRequest = components['schemas']['SnippetRequest'];
+export type FailureList = components['schemas']['FailureList'];
 export type FailedRuns = components['schemas']['FailedRuns'];
 export type CheckLine = components['schemas']['CheckLine'];
 export type FixLine = components['schemas']['FixLine'];

@@ -32,6 +32,7 @@ export type RunAnswer = Api.StartedRun;
 export type SpanLine = Api.SpanLine;
 
 export type FailedRuns = Api.FailedRuns;
+export type FailureList = Api.FailureList;
 export type FlowLine = Api.FlowLine;
 export type ServerGraph = Narrow<Api.FlowGraph, { steps: FlowStep[]; on_error: FlowStep }>;
 export type Approval = Narrow<Api.ApprovalLine, { schema: Json }>;

@@ -93,8 +93,12 @@ export interface FlowRequest {
   origins: JsonObject;
 }
 
+/** What was said in place of items that a later run has replaced, the oldest first; by the id of the item that is there now. */
+export type Forks = ReadonlyMap<string, readonly (readonly Item[])[]>;
+
 export interface Conversation {
   items: readonly Item[];
+  forks: Forks;
   /** The latest run. */
   run: Run | null;
   /** The request of the flow step that waits, until its question comes. */
@@ -107,6 +111,7 @@ export interface Conversation {
 
 export const EMPTY: Conversation = {
   items: [],
+  forks: new Map(),
   run: null,
   request: null,
   timeline: NO_TIMELINE,
@@ -125,9 +130,10 @@ const RECENT_ITEMS = 8;
 export function fold(conversation: Conversation, entries: readonly Entry[]): Conversation {
   const draft: Draft = { ...conversation, items: [...conversation.items], positions: null };
   for (const entry of entries) apply(draft, entry.run, entry.event);
-  const { items, run, request, timeline, flows, count } = draft;
+  const { items, forks, run, request, timeline, flows, count } = draft;
   return {
     items,
+    forks,
     run,
     request,
     timeline: foldTimeline(timeline, entries, count),
@@ -140,8 +146,7 @@ function apply(draft: Draft, run: string, event: LogEvent): void {
   switch (event.type) {
     case "RunStarted":
       draft.run = { id: event.run_id, agent: event.agent, state: "running", step: "" };
-      if (event.truncated_at) truncate(draft, event.truncated_at);
-      for (const message of event.new_messages ?? []) addMessage(draft, run, message);
+      startRun(draft, run, event.truncated_at ?? null, event.new_messages ?? []);
       break;
     case "TextStarted":
       if (!find(draft, "message", event.message_id)) add(draft, newText(event.message_id, run, "assistant"));
@@ -196,13 +201,20 @@ function apply(draft: Draft, run: string, event: LogEvent): void {
   }
 }
 
-/** Removes a message and all items after it; an unknown message removes nothing. */
-function truncate(draft: Draft, message: string): void {
-  const at = draft.items.findIndex((item) => item.id === message);
-  if (at === -1) return;
-  draft.items.length = at;
-  draft.positions = null;
-  draft.request = null;
+/** `replaced` is the first of the messages whose place the new ones take. An unknown one removes nothing. */
+function startRun(draft: Draft, run: string, replaced: string | null, messages: readonly Message[]): void {
+  const at = replaced === null ? -1 : draft.items.findIndex((item) => item.id === replaced);
+  const removed = at === -1 ? [] : draft.items.splice(at);
+  if (at !== -1) {
+    draft.positions = null;
+    draft.request = null;
+  }
+  for (const message of messages) addMessage(draft, run, message);
+  const first = draft.items[at];
+  if (replaced === null || !first || !removed[0] || removed[0].run === run) return; // a takeover repeats the event
+  const forks = new Map(draft.forks);
+  forks.delete(replaced);
+  draft.forks = forks.set(first.id, [...(draft.forks.get(replaced) ?? []), removed]);
 }
 
 type ItemOf<K extends Item["kind"]> = Extract<Item, { kind: K }>;

@@ -2,6 +2,7 @@ import { Suspense, useEffect, useState, type ReactNode } from "react";
 import { useFailures, useWaiting } from "../api/queries";
 import type { Me } from "../api/types";
 import { lazyPart } from "../loadChunk";
+import { useRangeQuery } from "../range";
 import { useWords } from "../words";
 import { Account } from "./Account";
 import { Connection } from "./Connection";
@@ -15,11 +16,15 @@ import "./shell.css";
 
 const Palette = lazyPart(() => import("./palette/Palette"));
 
+/** The window of what fails now. */
+const NOW = "15m";
+
 /** The navigation beside the screen; on a phone it is a bar below it. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const t = useWords();
   const waiting = useWaiting();
-  const isFailing = (useFailures().data ?? []).length > 0;
+  const query = useRangeQuery();
+  const isFailing = (useFailures(NOW).data?.groups ?? []).length > 0;
   const [palette, setPalette] = useState<"find" | "keys" | null>(null);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -83,18 +88,18 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             <NavGroup name={t("nav.operate")}>
               {me.rights.watch && (
                 <>
-                  <NavLink to="/health" icon={<Icon name="health" />}>
+                  <NavLink to="/health" query={query} icon={<Icon name="health" />}>
                     {t("nav.health")}
                     {isFailing && (
                       <span className="failing" data-testid="failing" role="img" aria-label={t("nav.failing")} />
                     )}
                   </NavLink>
-                  <NavLink to="/metrics" icon={<Icon name="metrics" />}>
+                  <NavLink to="/metrics" query={query} icon={<Icon name="metrics" />}>
                     {t("nav.metrics")}
                   </NavLink>
                 </>
               )}
-              <NavLink to="/usage" icon={<Icon name="usage" />}>
+              <NavLink to="/usage" query={query} icon={<Icon name="usage" />}>
                 {t("nav.usage")}
               </NavLink>
               {me.rights.watch && (

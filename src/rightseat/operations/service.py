@@ -263,6 +263,13 @@ class Operations:
         reader = RecordReader(operator.id, (), operator.rights.watch)
         return await self._records.visit_runs(msgspec.structs.replace(query, reader=reader), visit)
 
+    def list_transient_runs(self, operator: Operator, query: RunQuery) -> Sequence[RunRecord]:
+        """Those that this process remembers, of the agents that the operator watches. Raises `InsufficientScope`."""
+        operator.check_any("watch")
+        reader = RecordReader(operator.id, (), operator.rights.watch)
+        query = msgspec.structs.replace(query, reader=reader)
+        return self._transient_runs.list(query) if self._transient_runs is not None else ()
+
     def count_recent(self, operator: Operator, since: float) -> RecentCounts | None:
         """Of the agents that the operator watches; None if nothing is counted. Raises `InsufficientScope`."""
         operator.check_any("watch")

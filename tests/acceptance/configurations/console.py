@@ -25,6 +25,7 @@ def configuration() -> dict[str, Any]:
         "agents": agents(),
         "faces": faces(),
         "engine": {"type": "dbos"},
+        "evals": {"record_prompts": True},
         "prices": {"upstream": {"input": 1.0, "output": 2.0}},
         "server": {
             "state_dir": ENVIRONMENT["RS_STATE_DIR"],

@@ -1,3 +1,4 @@
+import { Link } from "wouter";
 import { useFormat, UNKNOWN } from "../../format";
 import { useSettings } from "../../settings";
 import { hasValues, sum, tableRows, type Chart, type Line } from "./chart";
@@ -9,6 +10,8 @@ import "./chart.css";
 interface Props {
   chart: Chart;
   title: string;
+  /** The address of the rows that a line counts, if there is a list of them. */
+  rowsOf?: (line: Line) => string | undefined;
   /** The text for a line whose name is a word. */
   nameOf: (line: Line) => string;
   /** Shown instead of a chart whose numbers are not known. */
@@ -19,7 +22,7 @@ interface Props {
 }
 
 /** A chart: its picture, a legend, and the numbers in a table. */
-export function ChartCard({ chart, title, nameOf, whenUnknown, times, step }: Props) {
+export function ChartCard({ chart, title, rowsOf, nameOf, whenUnknown, times, step }: Props) {
   const t = useChartWords();
   const format = useFormat();
   const lines = chart.lines ?? [];
@@ -37,7 +40,7 @@ export function ChartCard({ chart, title, nameOf, whenUnknown, times, step }: Pr
               <li key={line.name}>
                 {/* The style is set by script, which the page's policy allows. */}
                 <span className="swatch" style={{ background: `var(${line.color})` }} />
-                {label(line)}
+                <LegendName to={rowsOf?.(line)} text={label(line)} />
                 {chart.hasSums && <strong>{chart.show(sum(line.values), format)}</strong>}
               </li>
             ))}
@@ -49,6 +52,10 @@ export function ChartCard({ chart, title, nameOf, whenUnknown, times, step }: Pr
       )}
     </section>
   );
+}
+
+function LegendName({ to, text }: { to: string | undefined; text: string }) {
+  return to === undefined ? text : <Link to={to}>{text}</Link>;
 }
 
 interface NumbersProps {

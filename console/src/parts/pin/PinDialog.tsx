@@ -166,9 +166,11 @@ function Preview({ line, error, waits, isLoading }: PreviewProps) {
     <div data-testid="pin-preview" data-redacted={line.redacted}>
       <p className="pin-facts">
         <span className="state-chip" data-state={line.redacted > 0 ? "waiting" : undefined}>
-          {line.redacted > 0 ? t("pin.redacted", { count: format.number(line.redacted) }) : t("pin.redactedNone")}
+          {t(redactedWord(line.redacted), { count: format.number(line.redacted) })}
         </span>
-        <span className="state-chip">{t("pin.recorded", { count: format.number(line.recorded) })}</span>
+        <span className="state-chip">
+          {t(line.recorded === 1 ? "pin.recordedOne" : "pin.recorded", { count: format.number(line.recorded) })}
+        </span>
       </p>
       {line.notes.map((note) => (
         <p key={note} className="muted hint">
@@ -240,3 +242,6 @@ function useLinks(line: PinnedLine): { name: string; href: string }[] {
   useEffect(() => () => links.forEach(({ href }) => URL.revokeObjectURL(href)), [links]);
   return links;
 }
+
+const redactedWord = (count: number) =>
+  count === 0 ? "pin.redactedNone" : count === 1 ? "pin.redactedOne" : "pin.redacted";

@@ -1,6 +1,7 @@
 /** What the runs of a thread did, when, and what they cost: totals, timeline, events, state and the log. */
 import { memo, Suspense, useEffect, useMemo, useState } from "react";
-import { useMe, useThread } from "../../api/queries";
+import { useMe } from "../../api/queries";
+import { mayDo } from "../../api/rights";
 import type { RunLine } from "../../api/types";
 import { useFormat } from "../../format";
 import { lazyPart } from "../../loadChunk";
@@ -21,13 +22,15 @@ import { RawLog } from "./RawLog";
 import { ThreadState } from "./ThreadState";
 import { Timeline } from "./Timeline";
 import { TotalsBar } from "./TotalsBar";
+import { useStored } from "./useStored";
 import "./timeline.css";
 
 const RUNNING_INTERVAL_MS = 250;
 const WAITING_INTERVAL_MS = 1000;
-const TABS = ["timeline", "flow", "events", "state", "raw"] as const;
+const TABS = ["timeline", "prompt", "flow", "events", "state", "raw"] as const;
 type Tab = (typeof TABS)[number];
 
+const Prompt = lazyPart(() => import("../prompt/Prompt"));
 const ThreadFlows = lazyPart(() => import("../flow/ThreadFlows"));
 
 interface Props {
@@ -45,9 +48,13 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
   const [{ run: wanted }, changeFilters] = useFilters<"run">();
   const run = timeline.runs.some((one) => one.id === wanted) ? (wanted ?? null) : null;
   const now = useTimelineNow(timeline, snapshot.clockOffset);
-  const stored = useThread(thread).data;
+  const stored = useStored(thread, timeline.runs);
   const lines = stored?.runs;
-  const isOwn = stored?.thread.owner === useMe().data?.user;
+  const me = useMe().data;
+  const isOwn = stored?.thread.owner === me?.user;
+  const latest = run === null ? timeline.runs.at(-1) : timeline.runs.find((one) => one.id === run);
+  const mayRead = mayDo(me, "read", latest?.agent ?? "");
+  const names = TABS.filter((name) => (name === "flow" ? flows.length > 0 : name !== "prompt" || mayRead));
   const judged = lines?.some((line) => line.feedback && (run === null || line.id === run));
   const pinned = lines?.findLast((line) => line.outcome !== "running" && (run === null || line.id === run));
   const totals = useMemo(() => totalsOf(timeline, now, run), [timeline, now, run]);
@@ -66,13 +73,7 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
         <VoteNotes owner={stored.thread.owner} {...(run === null ? { thread } : { run })} />
       )}
       <div className="panel-bar">
-        <Tabs
-          id="run"
-          label={t("timeline.panel")}
-          names={flows.length > 0 ? TABS : TABS.filter((name) => name !== "flow")}
-          selected={tab}
-          onSelect={setChosen}
-        >
+        <Tabs id="run" label={t("timeline.panel")} names={names} selected={tab} onSelect={setChosen}>
           {(name) => (
             <>
               {t(`timeline.tab.${name}`)}
@@ -97,6 +98,11 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
         {tab === "events" && <Events entries={entries} hasRuns={timeline.runs.length > 1} />}
         {tab === "state" && <ThreadState state={stored?.state} />}
         {tab === "raw" && <RawLog entries={entries} />}
+        {tab === "prompt" && latest && (
+          <Suspense fallback={null}>
+            <Prompt key={latest.id} run={latest.id} isRunning={latest.state === "running"} />
+          </Suspense>
+        )}
         {tab === "flow" && (
           <Suspense fallback={null}>
             <ThreadFlows key={run} snapshot={snapshot} run={run} />

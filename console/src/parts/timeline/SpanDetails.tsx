@@ -1,6 +1,9 @@
 /** What went into a span and what came out of it, with the ids of its log entries that `rightseat replay` prints. */
-import { Fragment } from "react";
+import { Fragment, Suspense } from "react";
+import { useMe } from "../../api/queries";
+import { mayDo } from "../../api/rights";
 import { useFormat } from "../../format";
+import { lazyPart } from "../../loadChunk";
 import type { Entry } from "../../log/events";
 import { isObject, type Item } from "../../log/fold";
 import type { LiveSnapshot } from "../../log/live";
@@ -8,6 +11,8 @@ import { lengthOf, type Span } from "../../log/timeline";
 import { useWords, type Word } from "../../words";
 import { Code } from "../Code";
 import { Icon } from "../Icon";
+
+const Prompt = lazyPart(() => import("../prompt/Prompt"));
 
 interface Props {
   span: Span;
@@ -18,6 +23,8 @@ interface Props {
 
 export function SpanDetails({ span, snapshot, now, onClose }: Props) {
   const t = useWords();
+  const me = useMe().data;
+  const run = snapshot.conversation.timeline.runs.find((one) => one.id === span.run);
   const name = span.kind === "wait" ? t("timeline.wait") : span.name;
   return (
     <section className="span-details" aria-label={t("timeline.details")}>
@@ -41,6 +48,11 @@ export function SpanDetails({ span, snapshot, now, onClose }: Props) {
       {textsOf(span, snapshot).map(({ title, text }, index) => (
         <Code key={index} title={t(title)} text={text} />
       ))}
+      {span.kind === "model" && mayDo(me, "read", run?.agent ?? "") && (
+        <Suspense fallback={null}>
+          <Prompt key={span.key} run={span.run} span={span.id} isRunning={run?.state === "running"} />
+        </Suspense>
+      )}
     </section>
   );
 }

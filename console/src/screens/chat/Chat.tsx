@@ -6,6 +6,7 @@ import { agentsQuery, useAgents, useMe, useThread } from "../../api/queries";
 import { mayDo } from "../../api/rights";
 import type { FilePart } from "../../api/types";
 import { EMPTY, type Conversation as ConversationData } from "../../log/fold";
+import { useFilters } from "../../location";
 import { lazyPart } from "../../loadChunk";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
@@ -37,6 +38,7 @@ export function Chat({ thread }: { thread: string | null }) {
   const t = useWords();
   const client = useQueryClient();
   const [, navigate] = useLocation();
+  const [, changeFilters] = useFilters<"run">();
   const id = useThreadId(thread);
   const snapshot = useShownThread(id);
   const shown = useMemo(() => (snapshot.thread === id ? snapshot : { ...snapshot, ...NOTHING }), [snapshot, id]);
@@ -64,6 +66,7 @@ export function Chat({ thread }: { thread: string | null }) {
     },
     onSuccess: (started) => {
       if (thread === null) navigate(`/threads/${encodeURIComponent(started.thread)}`);
+      else changeFilters({ run: "" }); // an earlier version that was shown is not continued
     },
   });
   const { mutateAsync: ask } = send;

@@ -1,7 +1,9 @@
 import { Fragment, Suspense, useMemo } from "react";
 import { isAnswered, useApprovals, useMe } from "../../api/queries";
 import { lazyPart } from "../../loadChunk";
-import type { Conversation as ConversationData, Item } from "../../log/fold";
+import { useFilters } from "../../location";
+import { itemsWith, versionsOf } from "../../log/branches";
+import type { Conversation as ConversationData, Item, Run } from "../../log/fold";
 import { CopyIcon } from "../../parts/CopyIcon";
 import { Icon } from "../../parts/Icon";
 import { Question } from "../../parts/question/Question";
@@ -14,6 +16,7 @@ import { Reasoning } from "./Reasoning";
 import { useLatest } from "./useLatest";
 import { UserMessage } from "./UserMessage";
 import { useStickToEnd } from "./useStickToEnd";
+import { VersionArrows } from "./VersionArrows";
 
 const VoteButtons = lazyPart(async () => {
   const { VoteButtons: part } = await import("../../parts/feedback/VoteButtons");
@@ -33,9 +36,13 @@ interface Props {
 
 export function Conversation({ thread, conversation, isReadOnly, isJudged, onReplace }: Props) {
   const t = useWords();
-  const { items, run } = conversation;
+  const { forks, run } = conversation;
+  const [{ run: wanted }, changeFilters] = useFilters<"run">();
+  const items = useMemo(() => itemsWith(conversation.items, forks, wanted), [conversation.items, forks, wanted]);
+  const versions = useMemo(() => versionsOf(conversation.items, forks), [conversation.items, forks]);
+  const isEarlier = items !== conversation.items;
   const user = useMe().data?.user;
-  const answers = useMemo(() => findAnswers(conversation), [conversation]);
+  const answers = useMemo(() => findAnswers(items, run), [items, run]);
   const times = useMemo(() => timesOf(conversation), [conversation]);
   const { shown, hasEarlier, showEarlier } = useLatest(items);
   const { box, onScroll, isAtEnd, jump } = useStickToEnd(items, shown.length);
@@ -61,10 +68,11 @@ export function Conversation({ thread, conversation, isReadOnly, isJudged, onRep
               thread={thread}
               latestRun={run?.id}
               at={times.get(item.run) ?? null}
-              isReadOnly={isReadOnly}
-              onReplace={onReplace}
+              isReadOnly={isReadOnly || isEarlier}
+              onReplace={isEarlier ? undefined : onReplace}
               onRetry={item.kind === "failure" && item.run === run?.id ? retryOf(items, item.run) : undefined}
             />
+            <VersionArrows version={versions.get(item)} onChoose={(chosen) => changeFilters({ run: chosen })} />
             {item.kind === "message" && answers.has(item) && (
               <div className="answer-actions">
                 <CopyIcon text={item.text} name={t("copy.answer")} />
@@ -77,6 +85,14 @@ export function Conversation({ thread, conversation, isReadOnly, isJudged, onRep
             )}
           </Fragment>
         ))}
+        {isEarlier && (
+          <p className="earlier-version" role="note">
+            {t("chat.earlierVersion")}{" "}
+            <button type="button" className="button" onClick={() => changeFilters({ run: "" })}>
+              {t("chat.latestVersion")}
+            </button>
+          </p>
+        )}
       </div>
       {!isAtEnd && (
         <button type="button" className="button jump" aria-label={t("chat.latest")} onClick={jump}>
@@ -94,7 +110,7 @@ function timesOf({ timeline }: ConversationData): Map<string, number> {
 }
 
 /** The last text of each run that has ended: there an answer is judged. */
-function findAnswers({ items, run }: ConversationData): Set<Item> {
+function findAnswers(items: readonly Item[], run: Run | null): Set<Item> {
   const last = new Map<string, Item>();
   for (const item of items) {
     const isText = item.kind === "message" && item.role === "assistant" && item.text !== "";

@@ -3,6 +3,7 @@ import { useFailures, useMe } from "../../api/queries";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
 import { Notice } from "../../parts/Notice";
+import { useRange } from "../../range";
 import { useWords } from "../../words";
 import { useHealth } from "./api";
 import { CheckList } from "./CheckList";
@@ -11,6 +12,8 @@ import { FirstSteps } from "./FirstSteps";
 import { summarize } from "./summary";
 import { useHealthWords } from "./words";
 import "./health.css";
+
+const RANGES = ["15m", "1h", "24h", "7d", "30d"] as const;
 
 /** The checks of the server and of everything it depends on. */
 export default function Health() {
@@ -26,11 +29,25 @@ function Checks({ setup }: { setup: { file: string } | null }) {
   const t = useHealthWords();
   const shared = useWords();
   const [missing] = useState(setup); // the first steps stay until the screen is left, also once the file is there
-  const failures = useFailures().data ?? [];
+  const [range, setRange] = useRange(RANGES, "15m");
+  const found = useFailures(range).data;
+  const failures = found?.groups ?? [];
   const { checks, error, isChecking, checkAgain } = useHealth(true);
   return (
     <>
       <Header title={t("health.title")}>
+        <select
+          className="field health-range"
+          aria-label={t("failures.range")}
+          value={range}
+          onChange={(event) => setRange(event.target.value as (typeof RANGES)[number])}
+        >
+          {RANGES.map((one) => (
+            <option key={one} value={one}>
+              {t(`failures.range.${one}`)}
+            </option>
+          ))}
+        </select>
         <button
           type="button"
           className="button check-again"
@@ -59,7 +76,7 @@ function Checks({ setup }: { setup: { file: string } | null }) {
               {error.message || shared("error.unreachable")}
             </p>
           )}
-          <FailureList failures={failures} />
+          <FailureList failures={failures} range={range} since={found?.since ?? null} />
           <CheckList checks={checks ?? []} />
           <p className="muted">{t("health.deep")}</p>
         </section>

@@ -7,9 +7,10 @@ import { ChartCard } from "../../parts/chart/ChartCard";
 import { Totals } from "../../parts/chart/Totals";
 import { Header } from "../../parts/Header";
 import { Notice } from "../../parts/Notice";
+import { useRange } from "../../range";
 import { useWords } from "../../words";
 import { useMetrics, WINDOWS, type Metrics, type Window } from "./api";
-import { buildCharts, sumUp } from "./charts";
+import { buildCharts, rowsOf, sumUp } from "./charts";
 import { VoteCharts } from "./VoteCharts";
 import { useMetricsWords } from "./words";
 import "./metrics.css";
@@ -21,8 +22,8 @@ export default function MetricsScreen() {
   useShownThread(null);
   const mayWatch = Boolean(useMe().data?.rights.watch);
   const agents = useKnownAgents();
-  const [{ window: chosen, agent = "" }, setFilters] = useFilters<"window" | "agent">();
-  const window = WINDOWS.find((one) => one === chosen) ?? "1h";
+  const [{ agent = "" }, setFilters] = useFilters<"agent">();
+  const [window, setWindow] = useRange(WINDOWS, "1h");
   const { data: metrics, isError, refetch } = useMetrics(window, agent, mayWatch);
   if (isError) return <Notice text={common("error.unreachable")} onRetry={() => void refetch()} />;
   return (
@@ -47,7 +48,7 @@ export default function MetricsScreen() {
               className="field metrics-select"
               aria-label={t("metrics.window")}
               value={window}
-              onChange={(event) => setFilters({ window: event.target.value as Window })}
+              onChange={(event) => setWindow(event.target.value as Window)}
             >
               {WINDOWS.map((one) => (
                 <option key={one} value={one}>
@@ -65,14 +66,14 @@ export default function MetricsScreen() {
             <p className="muted">{t("metrics.noRightHint")}</p>
           </div>
         )}
-        {metrics && <Charts metrics={metrics} />}
+        {metrics && <Charts metrics={metrics} window={window} agent={agent} />}
         {mayWatch && <VoteCharts window={window} agent={agent} />}
       </div>
     </>
   );
 }
 
-function Charts({ metrics }: { metrics: Metrics }) {
+function Charts({ metrics, window, agent }: { metrics: Metrics; window: Window; agent: string }) {
   const t = useMetricsWords();
   const format = useFormat();
   const charts = useMemo(() => buildCharts(metrics), [metrics]);
@@ -101,6 +102,7 @@ function Charts({ metrics }: { metrics: Metrics }) {
               key={chart.name}
               chart={chart}
               title={t(`metrics.chart.${chart.name}`)}
+              rowsOf={(line) => rowsOf(chart.name, line, { range: window, ...(agent && { agent }) })}
               nameOf={(line) => t(`metrics.series.${line.name as "done"}`)}
               whenUnknown={t("metrics.onlyDay")}
               times={metrics.times}

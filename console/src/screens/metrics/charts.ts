@@ -1,6 +1,7 @@
 /** The charts of the screen, from the server's numbers. */
 import type { Format } from "../../format";
 import { barChart, showNumber, sum, type Chart, type Line, type Values } from "../../parts/chart/chart";
+import { runsAddress } from "../../range";
 import type { Counts, Metrics } from "./api";
 
 export type ChartName =
@@ -70,6 +71,13 @@ function named(counts: Counts): Line[] {
       color: COLORS[index % COLORS.length] ?? "--accent",
       values,
     }));
+}
+
+/** The address of the runs that a line counts; undefined if the list of runs cannot be filtered by it. */
+export function rowsOf(chart: ChartName, { name }: Line, filters: Record<string, string>): string | undefined {
+  if (chart === "runs") return runsAddress({ ...filters, state: name });
+  if (chart === "errors") return runsAddress({ ...filters, state: "failed", code: name });
+  return chart === "agents" ? runsAddress({ ...filters, agent: name }) : undefined;
 }
 
 export interface Totals {

@@ -3,21 +3,19 @@ import type { ReactNode } from "react";
 import { useKnownAgents, useMe } from "../../api/queries";
 import type { RunState } from "../../log/fold";
 import { useFilters } from "../../location";
+import { beginOf, chooseRange } from "../../range";
 import { useWords } from "../../words";
 
 export const STATES: readonly RunState[] = ["running", "waiting", "done", "cancelled", "failed"];
 export const EVERYBODY = "*";
-const PERIODS = { "1d": 1, "7d": 7, "30d": 30 } as const;
-const DAY_MS = 86_400_000;
+const RANGES = ["1h", "24h", "7d", "30d"] as const;
 
-export type Filter = "q" | "agent" | "state" | "owner" | "since" | "archived" | "flow" | "feedback" | "code";
+export type Filter = "q" | "agent" | "state" | "owner" | "range" | "archived" | "flow" | "feedback" | "code";
 export type FilterValues = Partial<Record<Filter, string>>;
 
 /** The beginning of the period, by the minute: the same filters give the same request. */
-export function sinceOf({ since }: FilterValues, now: number): string | undefined {
-  const days = PERIODS[since as keyof typeof PERIODS];
-  return days && new Date(now - days * DAY_MS).toISOString();
-}
+export const sinceOf = ({ range }: FilterValues, now: number): string | undefined =>
+  beginOf(range && chooseRange(range, RANGES, "24h"), now);
 
 /** Agent, state, owner and period. `children` stand behind them. */
 export function Filters({ children }: { children?: ReactNode }) {
@@ -55,11 +53,15 @@ export function Filters({ children }: { children?: ReactNode }) {
           ))}
         </Select>
       )}
-      <Select name={t("list.since")} value={filters.since} onChange={(since) => change({ since })}>
+      <Select
+        name={t("list.since")}
+        value={filters.range && chooseRange(filters.range, RANGES, "24h")}
+        onChange={(range) => change({ range })}
+      >
         <option value="">{t("list.anyTime")}</option>
-        {Object.keys(PERIODS).map((period) => (
-          <option key={period} value={period}>
-            {t(`list.since.${period as keyof typeof PERIODS}`)}
+        {RANGES.map((range) => (
+          <option key={range} value={range}>
+            {t(`list.since.${range}`)}
           </option>
         ))}
       </Select>

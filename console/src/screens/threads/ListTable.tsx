@@ -22,11 +22,16 @@ export interface RowPlace {
 export function ListTable<Row extends ListRow>({ name, className, columns, list, empty, children }: Props<Row>) {
   const t = useWords();
   const { box, rows, visible, height, total } = list;
-  const { isPending, isError, error, isFetchNextPageError, fetchNextPage, refetch } = list.list;
+  const { isPending, isPlaceholderData, isError, error, isFetchNextPageError, fetchNextPage, refetch } = list.list;
   const isEmpty = rows.length === 0 && !isPending && !isError && !list.list.hasNextPage;
   return (
     <div className={`list ${className}`} ref={box}>
-      <div role="table" aria-label={name} aria-rowcount={total === null ? -1 : total + 1} aria-busy={isPending}>
+      <div
+        role="table"
+        aria-label={name}
+        aria-rowcount={total === null ? -1 : total + 1}
+        aria-busy={isPending || isPlaceholderData}
+      >
         <div role="rowgroup" className="list-head">
           <div role="row" aria-rowindex={1}>
             {columns.map((column) => (

@@ -17,6 +17,7 @@ import { ListHeader } from "./ListHeader";
 import { ListTable, type RowPlace } from "./ListTable";
 import type { ListRow, Page } from "./pages";
 import { RunDrawer } from "./RunDrawer";
+import { StopAll } from "./StopAll";
 import { sumOf } from "./tokens";
 import { PAGE_ROWS, useList } from "./useList";
 import { useListWords } from "./words";
@@ -65,6 +66,7 @@ export default function Runs() {
             onChange={(value) => change({ code: value, ...(value && { state: "failed" }) })}
           />
           <FlowSelect value={flow} onChange={(value) => change({ flow: value })} />
+          <StopAll query={query} rows={list.rows} />
         </Filters>
       </div>
       <div className="list-and-drawer">

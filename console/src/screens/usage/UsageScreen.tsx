@@ -7,8 +7,9 @@ import { DAY_S } from "../../parts/chart/ticks";
 import { Totals } from "../../parts/chart/Totals";
 import { Header } from "../../parts/Header";
 import { Notice } from "../../parts/Notice";
+import { useRange } from "../../range";
 import { useWords } from "../../words";
-import { GROUPS, PERIODS, useUsage, type Days, type Group, type UsageAnswer } from "./api";
+import { GROUPS, daysOf, PERIODS, useUsage, type Period, type Group, type UsageAnswer } from "./api";
 import { GroupTable } from "./GroupTable";
 import { LimitList } from "./LimitList";
 import { NotCounted } from "./NotCounted";
@@ -21,10 +22,10 @@ export default function UsageScreen() {
   const t = useUsageWords();
   const common = useWords();
   useShownThread(null);
-  const [{ by: chosen, days: period }, setFilters] = useFilters<"by" | "days">();
+  const [{ by: chosen }, setFilters] = useFilters<"by">();
+  const [range, setRange] = useRange(PERIODS, "30d");
   const by = GROUPS.find((one) => one === chosen) ?? "user";
-  const days = PERIODS.find((one) => one === period) ?? "30";
-  const { data: usage, isError, refetch } = useUsage(by, days);
+  const { data: usage, isError, refetch } = useUsage(by, range);
   if (isError) return <Notice text={common("error.unreachable")} onRetry={() => void refetch()} />;
   return (
     <>
@@ -46,12 +47,12 @@ export default function UsageScreen() {
             <select
               className="field usage-select"
               aria-label={t("usage.days")}
-              value={days}
-              onChange={(event) => setFilters({ days: event.target.value as Days })}
+              value={range}
+              onChange={(event) => setRange(event.target.value as Period)}
             >
               {PERIODS.map((one) => (
                 <option key={one} value={one}>
-                  {t(`usage.days.${one}`)}
+                  {t(`usage.days.${daysOf(one)}`)}
                 </option>
               ))}
             </select>

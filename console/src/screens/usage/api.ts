@@ -8,8 +8,11 @@ import type { Counts } from "./sums";
 
 export const GROUPS = ["user", "agent", "model", "key", "purpose"] as const;
 export type Group = (typeof GROUPS)[number];
-export const PERIODS = ["7", "30", "90", "365"] as const;
-export type Days = (typeof PERIODS)[number];
+export const PERIODS = ["7d", "30d", "90d", "365d"] as const;
+export type Period = (typeof PERIODS)[number];
+type DaysOf<P> = P extends `${infer Days}d` ? Days : never;
+
+export const daysOf = (period: Period) => period.slice(0, -1) as DaysOf<Period>;
 
 export type UsageAnswer = Narrow<
   Api.UsageLine,
@@ -45,10 +48,10 @@ export type LimitsAnswer = Narrow<Api.LimitsLine, { limits: LimitState[] }>;
 
 const REFRESH_MS = 10_000;
 
-export const useUsage = (by: Group, days: Days) =>
+export const useUsage = (by: Group, period: Period) =>
   useQuery({
-    queryKey: ["usage", by, days],
-    queryFn: () => call<UsageAnswer>(`usage?${new URLSearchParams({ by, days })}`),
+    queryKey: ["usage", by, period],
+    queryFn: () => call<UsageAnswer>(`usage?${new URLSearchParams({ by, days: daysOf(period) })}`),
     refetchInterval: REFRESH_MS,
     placeholderData: (previous) => previous, // the page does not disappear while another period loads
   });

@@ -1,4 +1,4 @@
-// From a run to a case of an evaluation, and the list of cases.
+// Why an answer was as it was: what the model saw, the versions of a question, and a case for the next time.
 import fs from "node:fs";
 import path from "node:path";
 import { contains, lacks, same, tidy, until } from "../lib/util.mjs";
@@ -7,9 +7,123 @@ import { checkWithAxe } from "./feedback.mjs";
 const PIN = "Pin as a case";
 const field = (tab, name) => tab.page.getByRole("dialog").getByLabel(name, { exact: true });
 
+const group = (tab, name) => tab.page.locator(`[data-testid="sent-call"][open] [data-testid="sent-group"][data-name="${name}"]`);
+const arrow = (tab, name) => tab.page.getByRole("button", { name, exact: true });
+
 export const cases = [
+  { name: "model-calls", slice: 4, about: "each model call as it was sent, first what changed since the call before; only for those who may read", async run(world) {
+    const server = await world.keyed(), word = world.unique("sunny");
+    const tab = await world.browser({ user: "olga", route: "chat" });
+    await tab.say(`weather for ${word}`);
+    await tab.ended("done");
+    await tab.page.getByRole("tab", { name: "Prompt", exact: true }).click();
+    const calls = tab.page.getByTestId("sent-call");
+    await until(async () => (await calls.count()) === 2, "two model calls", { got: () => calls.count() });
+    contains(tidy(await tab.page.getByTestId("sent-compared").innerText()), "Compared with call 1", "the view of the last call");
+    const messages = group(tab, "messages").getByTestId("sent-message");
+    same(await messages.evaluateAll((all) => all.map((one) => [one.dataset.role, one.dataset.change])), [["assistant", "added"], ["tool", "added"]], "the messages that the second call has more");
+    contains(tidy(await messages.last().innerText()), "tempC", "the result of the tool, as the model got it");
+    lacks(tidy(await group(tab, "messages").innerText()), word, "the changes since the call before");
+    same(await group(tab, "parameters").getByTestId("sent-parameter").count(), 0, "parameters that changed");
+    await checkWithAxe(tab, "the changes between two model calls");
+    await tab.page.getByRole("radio", { name: "Everything sent", exact: true }).check();
+    contains(tidy(await messages.first().innerText()), `weather for ${word}`, "the question in the call");
+    contains(tidy(await group(tab, "parameters").innerText()), "model: upstream (fake-model)", "the model");
+    const tool = group(tab, "tools").locator('[data-testid="sent-tool"][data-name="getWeather"]');
+    await tool.locator("summary").click();
+    contains(tidy(await tool.innerText()), '"city"', "the parameters of the tool");
+    await checkWithAxe(tab, "everything that a model call was sent");
+    await calls.first().locator("summary").first().click();
+    contains(tidy(await calls.first().innerText()), "there is none before it", "the first call");
+    await tab.page.getByRole("tab", { name: "Timeline", exact: true }).click();
+    await tab.page.locator('[data-testid="span"][data-kind="model"]').last().click();
+    await until(async () => (await tab.page.getByRole("region", { name: "What the model saw" }).getByTestId("sent-call").count()) === 1, "the call of the selected row");
+
+    const thread = await tab.thread();
+    const off = await world.browser({ user: "olga", route: "chat" });
+    await off.page.route("**/calls?*", (route) => route.fulfill({ json: { is_on: false, calls: [], messages: {}, tools: {}, currency: "USD", next: null } }));
+    await off.open(`threads/${thread}`);
+    await off.page.getByRole("tab", { name: "Prompt", exact: true }).click();
+    contains(tidy(await off.page.getByTestId("prompt-off").innerText()), "record_prompts", "what switches the record on");
+    const { thread: own } = await world.api_(server, "alice").run("hello there");
+    for (const [user, route] of [["alice", own], ["wu", own]]) {
+      const other = await world.browser({ user, route: `threads/${route}` });
+      await other.page.getByRole("tab", { name: "Timeline", exact: true }).waitFor();
+      same(await other.page.getByRole("tab", { name: "Prompt", exact: true }).count(), 0, `tabs with prompts for ${user}`);
+    }
+  } },
+  { name: "incidents", slice: 4, about: "what fails by agent, cause and model, with users, cost and a fix; from there and from charts to the runs; one range; Stop all", async run(world) {
+    const server = await world.keyed(), alice = world.api_(server, "alice");
+    for (const user of ["alice", "bob"]) await world.api_(server, user).run("refuse", { agent: "lasting", wait: ["failed"] });
+    const tab = await world.browser({ user: "olga", route: "health?range=1h" });
+    const groups = tab.page.locator('[data-testid="failed-runs"]', { hasText: "agents.lasting" });
+    await groups.first().waitFor();
+    const text = tidy(await groups.first().innerText());
+    for (const part of ["models.upstream", "2 users", "api_key"]) contains(text, part, "the group of failed runs");
+    await checkWithAxe(tab, "the failed runs beside the checks");
+    await groups.first().getByRole("link").click();
+    await tab.page.getByTestId("run").first().waitFor();
+    same(await tab.page.getByTestId("run").evaluateAll((rows) => [...new Set(rows.map((row) => row.dataset.state))]), ["failed"], "the states of the runs");
+    contains(tab.page.url(), "range=1h", "the address of the runs");
+    await tab.open("metrics?range=24h");
+    await tab.go("Usage");
+    contains(tab.page.url(), "range=24h", "the range on the next screen");
+    await tab.go("Metrics");
+    const legend = tab.page.locator('[data-testid="chart"][data-series="runs"] .legend').getByRole("link", { name: "failed", exact: false });
+    await legend.first().click();
+    await tab.page.getByTestId("run").first().waitFor();
+    for (const part of ["state=failed", "range=24h"]) contains(tab.page.url(), part, "the address behind the legend of a chart");
+
+    const keys = [world.unique(), world.unique()], runs = [];
+    for (const key of keys) runs.push((await alice.run(`pieces 3 [${key}]`, { wait: null })).run);
+    await until(() => keys.every((key) => world.openai.requests(key).length > 0), "two runs in progress");
+    for (const user of ["wu", "olga"]) {
+      const one = user === "olga" ? tab : await world.browser({ user, route: "health" });
+      await one.open("runs?owner=alice&state=running");
+      await until(async () => (await one.page.locator('[data-testid="run"][data-state="running"]').count()) >= 2, "rows of the runs in progress");
+      same(await one.page.getByRole("button", { name: "Stop all…" }).count(), user === "olga" ? 1 : 0, `buttons that stop all runs, for ${user}`);
+    }
+    await tab.page.getByRole("button", { name: "Stop all…", exact: true }).click();
+    await checkWithAxe(tab, "the question before all runs are stopped");
+    await tab.page.getByRole("dialog").getByRole("button", { name: "Stop them", exact: true }).click();
+    for (const run of runs) await alice.ended(run, ["cancelled"]);
+  } },
+  { name: "versions", slice: 2, about: "an edited question keeps its earlier versions with their answers, also after a reload", async run(world) {
+    const tab = await world.browser({ user: "alice" }), [first, second, third] = ["red", "green", "blue"].map((color) => world.unique(color));
+    await tab.say(`hello ${first}`);
+    await tab.sees(`answer to hello ${first}`);
+    await tab.ended("done");
+    for (const text of [second, third]) {
+      await tab.messages("user").last().hover();
+      await arrow(tab, "Edit message").last().click();
+      const field = tab.page.getByRole("textbox", { name: "Edit message", exact: true });
+      await field.fill(`hello ${text}`);
+      await field.press("Enter");
+      await tab.sees(`answer to hello ${text}`);
+      await tab.ended("done");
+    }
+    const versions = tab.page.getByTestId("versions");
+    same([await versions.count(), await versions.getAttribute("data-value")], [1, "3"], "the arrows at the question");
+    await arrow(tab, "Version before").click();
+    await tab.sees(`answer to hello ${second}`);
+    same(await versions.getAttribute("data-value"), "2", "the number of the version");
+    same(await tab.page.getByRole("button", { name: "Edit message" }).count(), 0, "buttons that edit an earlier version");
+    await checkWithAxe(tab, "an earlier version");
+    await tab.reload();
+    await tab.sees(`answer to hello ${second}`);
+    await arrow(tab, "Version before").click();
+    await tab.sees(`answer to hello ${first}`);
+    same(await tab.said().then((all) => all.length), 1, "questions in the first version");
+    await tab.page.getByRole("button", { name: "Show the latest", exact: true }).click();
+    await tab.sees(`answer to hello ${third}`);
+    await arrow(tab, "Version before").click();
+    await tab.sees(`answer to hello ${second}`);
+    await tab.say("hello again");
+    await tab.sees("answer to hello again");
+    same(tidy((await tab.said())[0]).includes(third), true, "the conversation that goes on is the latest");
+  } },
   { name: "pin-a-case", slice: 4, about: "a run becomes a case: a preview without personal data, the file, and the screen Cases", async run(world) {
-    const server = await world.open(), word = world.unique("refund").toLowerCase();
+    const server = await world.open(), word = world.unique("parcel").toLowerCase();
     const folder = path.join(server.stateDir, "evals"), file = path.join(folder, `${word}.yaml`);
     const tab = await world.browser({ at: server.url });
     await tab.say(`weather for ${word}, mail it to kim@example.com`);

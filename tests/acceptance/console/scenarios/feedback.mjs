@@ -42,12 +42,13 @@ export const feedback = [
     same(await row.getByTestId("vote").getAttribute("data-value"), "down", "the mark of the run");
     await checkWithAxe(olga, "the runs with a bad vote");
     await olga.open("runs?feedback=up&owner=alice");
+    await olga.page.locator('[role="table"][aria-busy="false"]').waitFor();
     same(await row.count(), 0, "rows with a good vote");
     await olga.open(`threads/${thread}`);
     const note = olga.page.getByTestId("vote-note");
     await note.waitFor();
     contains(await note.innerText(), `It says ${word}`, "the note of the vote");
-    await olga.open("metrics?window=1h");
+    await olga.open("metrics?range=1h");
     await olga.page.locator(".vote-charts").waitFor();
     await checkWithAxe(olga, "the charts of votes");
     for (const summary of await olga.page.locator(".vote-charts summary").all()) await summary.click();

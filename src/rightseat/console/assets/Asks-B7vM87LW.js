@@ -1,1 +1,0 @@
-import{ft as e,m as t,pt as n,u as r}from"./index-DjswAWE4.js";function i(){let i=t();return n(`span`,{className:`asks`,children:[e(r,{name:`shield`}),i(`flow.asks`)]})}export{i as t};

@@ -1,1 +1,0 @@
-import{_t as e,ft as t,ht as n,pt as r}from"./index-DjswAWE4.js";var i=e(n(),1);function a({title:e,onClose:n,children:a}){let o=(0,i.useRef)(null),s=(0,i.useId)();return(0,i.useLayoutEffect)(()=>{let e=o.current;return e?.showModal(),()=>e?.close()},[]),r(`dialog`,{className:`dialog`,ref:o,"aria-labelledby":s,onCancel:n,children:[t(`h2`,{id:s,children:e}),a]})}export{a as t};

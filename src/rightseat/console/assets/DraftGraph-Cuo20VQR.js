@@ -1,1 +1,0 @@
-import{ft as e,pt as t}from"./index-DjswAWE4.js";import{t as n}from"./FlowView-C5ABbqMy.js";function r({plugin:r,graph:i,note:a}){return t(`div`,{className:`draft-graph`,children:[a&&e(`p`,{className:`muted`,children:a}),e(n,{plugin:r,graph:i,flow:null})]})}export{r as default};

@@ -1,1 +1,0 @@
-import{ft as e,pt as t,u as n}from"./index-DjswAWE4.js";function r({name:r,placeholder:i=r,value:a,onChange:o,ref:s}){return t(`label`,{className:`search`,children:[e(n,{name:`search`}),e(`input`,{ref:s,type:`search`,className:`field`,"aria-label":r,placeholder:i,value:a,onChange:e=>o(e.target.value)})]})}export{r as t};

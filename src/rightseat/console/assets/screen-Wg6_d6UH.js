@@ -1,1 +1,0 @@
-import{$ as e,f as t}from"./index-DjswAWE4.js";function n(n){return function(){let r=n[e().language];return(e,n)=>t(r[e],n)}}export{n as t};
