@@ -41,8 +41,8 @@ class Pinner:
         Raises `NotRecorded` and `ConsentRequired`."""
         if self.config.evals.consent == "required" and not (options.consent or "").strip():
             raise ConsentRequired(
-                "A run is pinned only with consent here (`evals.consent: required`): say who agreed, or why nobody has "
-                "to, with --consent, or under *Consent* in the console."
+                "This server pins runs only with consent (`evals.consent: required`). State who agreed, or why no "
+                "consent is needed, with --consent, or under *Consent* in the console."
             )
         conversation = await find_conversation(self.sources, id)
         finders = () if options.keeps_personal_data else (PersonalData(), *self.finders)

@@ -3,7 +3,7 @@
 Each write of a memory changes every later run of its user. So a model saves nothing by itself once the thread has had
 content that an attacker may have written: a tool result, an attachment, data of the page, the question of another
 agent. From then on `memory_save` and `memory_forget` ask the person, with the whole text; what was shown is done.
-No text is searched for suspicious words: an attacker can write any words.
+No text is searched for suspicious words, because an attacker can choose other words.
 """
 
 import json
@@ -67,7 +67,7 @@ class AgentMemory(BaseModel):
     """When the model may save a memory: `ask_if_untrusted` asks the user once the thread has had content from outside,
     `always_ask` asks each time, `never` offers no tool for it."""
     trusted_tools: tuple[str, ...] = ()
-    """Tools and agents whose results nobody else can write: saving does not ask because of them."""
+    """Tools and agents whose results only the application controls: they do not make a thread suspect."""
     trusted_context: bool = False
     """Whether what the page and the client send beside the user's messages (context, system messages) is the
     application's own, so that saving does not ask because of it."""

@@ -162,7 +162,7 @@ class Load:
         while len(found.levels) < 20:
             before = found.levels[-1].streams
             await self.set_level(streams, 2 if streams < 1.5 * before else 5)
-            await asyncio.sleep(2)
+            await asyncio.sleep(2)  # as above, for the streams that were added
             found.levels.append(level := await self.measure_level(streams, meter, pace))
             if not level.is_carried or level.is_limited_by_suite or level.is_disturbed:
                 return
@@ -171,7 +171,7 @@ class Load:
     async def set_level(self, streams: int, seconds: float) -> None:
         assert self.clients.stdin
         self.clients.stdin.write(f"level {streams} {seconds:g}\n".encode())
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds)  # the streams begin spread over this time
 
     async def take(self) -> dict:
         assert self.clients.stdin
@@ -191,7 +191,7 @@ class Load:
         await self.model_stats()
         loop = asyncio.get_running_loop()
         stolen, began, used = read_stolen(), loop.time(), (meter.cpu(), clock(self.model.pid), clock(self.clients.pid))
-        await asyncio.sleep(pace.measured_s)
+        await asyncio.sleep(pace.measured_s)  # the time that is measured
         took = loop.time() - began
         shares = [(after - at_first) / took for after, at_first in zip((meter.cpu(), clock(self.model.pid), clock(self.clients.pid)), used)]
         taken, model = await self.take(), await self.model_stats()
