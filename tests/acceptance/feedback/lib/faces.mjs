@@ -1,30 +1,13 @@
 // HTTP with a key, and a question on each face, reduced to what the client knows of the answer.
 import { expect, show, unique } from "../../_lib/expect.mjs";
+import { call, ok } from "../../_lib/http.mjs";
 
 /** Where each face takes votes. */
 export const FEEDBACK = { copilotkit: "/copilotkit/feedback", "ai-sdk": "/api/chat/feedback", responses: "/v1/feedback", anthropic: "/anthropic/v1/feedback" };
 /** What `through` says of it. */
 export const THROUGH = { copilotkit: "copilotkit", "ai-sdk": "ai_sdk", responses: "openai", anthropic: "anthropic" };
 
-/** `{status, body, text}`; `body` is the JSON where there is one. */
-export async function call(url, { method = "GET", key, headers = {}, json, raw } = {}) {
-  const body = raw ?? (json === undefined ? undefined : JSON.stringify(json));
-  const response = await fetch(url, {
-    method, body, signal: AbortSignal.timeout(60_000),
-    headers: { ...(key ? { "x-api-key": key } : {}), ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-  });
-  const text = await response.text();
-  let parsed;
-  try { parsed = JSON.parse(text); } catch { /* not JSON */ }
-  return { status: response.status, body: parsed, text };
-}
-
-export function hasStatus(answer, what, ...statuses) {
-  expect(statuses.includes(answer.status), `${what}: status ${statuses.join(" or ")}`, `${answer.status} ${show(answer.text, 300)}`);
-  return answer.body;
-}
-
-export const ok = (answer, what) => hasStatus(answer, what, 200, 201, 204);
+export { call, hasStatus, ok } from "../../_lib/http.mjs";
 
 /** The body is refused with a message, in the form of the face's errors: useChat shows plain text. */
 export function isRefused(answer, what) {

@@ -1,6 +1,5 @@
 // What the scenarios are given, and what is started for them.
-import { spawn } from "node:child_process";
-import path from "node:path";
+import { command } from "../../_lib/command.mjs";
 import { unique } from "../../_lib/expect.mjs";
 import { beginStream, endStream, planUnanswered, readQuestion, sendWhole, startChatServer } from "../../_lib/fake-openai.mjs";
 import { portOf } from "../../_lib/ports.mjs";
@@ -25,18 +24,6 @@ async function answer(res, body, { text }) {
   endStream(res, body, stream, "stop");
 }
 
-/** `rightseat WORDS…` with the configuration of the server: `{code, out, err}`. */
-function command(server, ...words) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(path.resolve("tests/acceptance/command"), ["feedback", ...words], { env: server.env, stdio: ["ignore", "pipe", "pipe"] });
-    let out = "", err = "";
-    child.stdout.on("data", (part) => { out += part; });
-    child.stderr.on("data", (part) => { err += part; });
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, out, err }));
-  });
-}
-
 async function open(chosen, wanted) {
   const openai = await startChatServer({ port: chosen.url ? portOf("RS_UPSTREAM_OPENAI") : 0, plan, answer, apiKey: "sk-fake" });
   const own = () => new OwnServer({ command: serve("feedback"), isUp: answersAt("/copilotkit/info"), env: { RS_UPSTREAM_OPENAI: openai.url } });
@@ -57,7 +44,7 @@ async function open(chosen, wanted) {
         const it = own();
         atEnd(() => it.stop());
         await it.start();
-        return { url: it.url, command: (...words) => command(it, ...words) };
+        return { url: it.url, command: (...words) => command("feedback", it, ...words) };
       },
     };
   }

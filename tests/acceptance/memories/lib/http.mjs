@@ -1,25 +1,8 @@
 // HTTP with a key; runs of the faces, reduced to what the scenarios need.
 import { expect, show, unique } from "../../_lib/expect.mjs";
+import { call, ok } from "../../_lib/http.mjs";
 
-/** `{status, body, text}`; `body` is the JSON where there is one. */
-export async function call(url, { method = "GET", key, headers = {}, json, raw } = {}) {
-  const body = raw ?? (json === undefined ? undefined : JSON.stringify(json));
-  const response = await fetch(url, {
-    method, body, signal: AbortSignal.timeout(60_000),
-    headers: { ...(key ? { "x-api-key": key } : {}), ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-  });
-  const text = await response.text();
-  let parsed;
-  try { parsed = JSON.parse(text); } catch { /* not JSON */ }
-  return { status: response.status, body: parsed, text };
-}
-
-export function hasStatus(answer, what, ...statuses) {
-  expect(statuses.includes(answer.status), `${what}: status ${statuses.join(" or ")}`, `${answer.status} ${show(answer.text, 300)}`);
-  return answer.body;
-}
-
-export const ok = (answer, what) => hasStatus(answer, what, 200, 201, 204);
+export { call, hasStatus, ok } from "../../_lib/http.mjs";
 
 export function isRefused(answer, what) {
   expect(answer.status >= 400 && answer.status < 500, `${what}: 4xx`, `${answer.status} ${show(answer.text, 200)}`);

@@ -1,7 +1,7 @@
 // What the scenarios are given, and what is started for them.
-import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { command } from "../../_lib/command.mjs";
 import { unique } from "../../_lib/expect.mjs";
 import { startChatServer } from "../../_lib/fake-openai.mjs";
 import { portOf } from "../../_lib/ports.mjs";
@@ -15,18 +15,6 @@ import { prompt } from "../scenarios/prompt.mjs";
 import { users } from "../scenarios/users.mjs";
 
 const MAX_USERS = 240; // of configurations/feedback.py
-
-/** `rightseat WORDS…` with the configuration of the server: `{code, out, err}`. */
-function command(server, ...words) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(path.resolve("tests/acceptance/command"), ["memories", ...words], { env: server.env, stdio: ["ignore", "pipe", "pipe"] });
-    let out = "", err = "";
-    child.stdout.on("data", (part) => { out += part; });
-    child.stderr.on("data", (part) => { err += part; });
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, out, err }));
-  });
-}
 
 async function open(chosen, wanted) {
   const openai = await startChatServer({ port: chosen.url ? portOf("RS_UPSTREAM_OPENAI") : 0, plan, answer, apiKey: "sk-fake" });
@@ -52,7 +40,7 @@ async function open(chosen, wanted) {
         await it.start();
         return {
           get url() { return it.url; },
-          command: (...words) => command(it, ...words),
+          command: (...words) => command("memories", it, ...words),
           async restart() { await it.kill(); await it.start(); },
           /** The files of its state folder that have the text. */
           filesWith: (text) => fs.readdirSync(it.stateDir, { recursive: true }).filter((name) => { const file = path.join(it.stateDir, String(name)); try { return fs.statSync(file).isFile() && fs.readFileSync(file).includes(text); } catch { return false; } }),
