@@ -52,6 +52,7 @@ from rightseat.limits.store import LimitStore
 from rightseat.operations.database_metrics import ReportsDatabase
 from rightseat.operations.evals import Evals
 from rightseat.operations.memories import MemoriesNotSupported
+from rightseat.operations.own_annotations import OwnAnnotations
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_memories import OwnMemories
 from rightseat.operations.own_threads import OwnThreads
@@ -113,6 +114,7 @@ class Assembly:
     own_threads: OwnThreads | None = None
     feedback: OwnFeedback | None = None
     memories: OwnMemories | None = None
+    annotations: OwnAnnotations | None = None
     evals: Callable[[], Evals | None] | None = None
     prices: Prices = field(default_factory=Prices)
     fingerprint: str = ""
@@ -238,6 +240,7 @@ def assemble(
         own_threads=OwnThreads(store.records) if store.records is not None else None,
         feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs, recorder),
         memories=memories,
+        annotations=OwnAnnotations(store.annotations),
         evals=build_evals(config, store, log),
         prices=prices,
         fingerprint=fingerprint_of(config),

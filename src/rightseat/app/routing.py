@@ -46,6 +46,7 @@ def build_router(assembly: Assembly) -> APIRouter:
             own_threads=assembly.own_threads,
             feedback=assembly.feedback,
             memories=assembly.memories,
+            annotations=assembly.annotations,
             evals=assembly.evals,
             fingerprint=assembly.fingerprint,
         )

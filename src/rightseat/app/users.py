@@ -13,6 +13,7 @@ from rightseat.core.run.durable import read_all_entries
 from rightseat.core.types import JsonValue
 from rightseat.limits.report import describe_rows
 from rightseat.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
+from rightseat.operations.annotations import UserAnnotations
 from rightseat.operations.feedback import UserFeedback
 from rightseat.operations.memories import UserMemories
 from rightseat.operations.model_calls import UserModelCalls
@@ -101,6 +102,7 @@ async def opened(config: Config) -> AsyncIterator[UserData]:
     """Raises `ConfigError` if the threads are in the memory of a server."""
     async with opened_store(config) as store, opened_log(config) as log:
         records = [*records_of(config), UserFeedback(store.feedback), UserMemories(store.memories)]
+        records += [UserAnnotations(store.annotations)]
         records += [UserRecordings(store.recordings), UserModelCalls(store.model_calls), UsageRecords(store.limits)]
         yield UserData(store, log, config.engine.module.build(config.engine.options), records)
 

@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.threads import Threads
 from rightseat.limits.store import LimitStore
+from rightseat.operations.annotations import AnnotationStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.ended_sessions import EndedSessionStore
@@ -38,6 +39,7 @@ class Store:
     audit: AuditStore | None = None
     feedback: FeedbackStore | None = None
     memories: MemoryStore | None = None
+    annotations: AnnotationStore | None = None
     recordings: Recordings | None = None
     model_calls: ModelCallStore | None = None
     pins: PinStore | None = None

@@ -29,6 +29,7 @@ from rightseat.operations.store import Store
 from rightseat.operations.users import FileRecord, ThreadRecord
 from rightseat.parts import StatePath
 from rightseat.stores import (
+    annotations,
     audit,
     ended_sessions,
     feedback,
@@ -46,6 +47,7 @@ from rightseat.stores import (
     usage_months,
     user_queries,
 )
+from rightseat.stores.annotations import SqlAnnotations
 from rightseat.stores.api_keys import SqlApiKeys
 from rightseat.stores.artifacts import SqlArtifacts
 from rightseat.stores.audit import SqlAudit
@@ -118,6 +120,7 @@ class SqlThreads:
         self.audit = SqlAudit(database)
         self.feedback = SqlFeedback(database)
         self.memories = SqlMemories(database)
+        self.annotations = SqlAnnotations(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
@@ -147,6 +150,7 @@ class SqlThreads:
             audit=self.audit,
             feedback=self.feedback,
             memories=self.memories,
+            annotations=self.annotations,
             recordings=self.recordings,
             model_calls=self.model_calls,
             pins=self.pins,
@@ -370,7 +374,8 @@ class SqlThreads:
             await self._delete_before(expire, timedelta())
         if self._retention_days is None:
             return
-        await self._delete_before(feedback.expire, timedelta(days=self._retention_days))
+        for expire in (feedback.expire, annotations.expire):
+            await self._delete_before(expire, timedelta(days=self._retention_days))
         before, threads = rows.now(ago=timedelta(days=self._retention_days)), 0
         while (found := await self._database.write(thread_queries.expire, before, DELETE_BATCH_THREADS))[0]:
             threads += found[0]

@@ -214,6 +214,24 @@ suspect_sources = Table(
 )
 """The names of tools and other sources whose untrusted content a thread of an agent with memory has had."""
 
+annotations = Table(
+    "annotations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("thread_id", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("client_event_id", Text),
+    Column("occurred_at", Text),
+    Column("created_at", Text, nullable=False),
+    Index("ix_annotations_owner_event", "owner", "client_event_id", unique=True),
+    Index("ix_annotations_owner_created_at", "owner", "created_at", "id"),
+    Index("ix_annotations_created_at", "created_at", "id"),
+    Index("ix_annotations_thread_id", "thread_id"),
+)
+"""A page may annotate a thread before its first run, so the thread need not have a row. `payload` is JSON."""
+
 recordings = Table(
     "recordings",
     metadata,

@@ -16,6 +16,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.transcription import Options as Transcription
 from rightseat.faces._shared.responses import check_depth, json_response, read_body, repair_surrogates
+from rightseat.faces.copilotkit.current.annotations import AnnotationOperations
 from rightseat.faces.copilotkit.current.app import OperationHandler
 from rightseat.faces.copilotkit.current.feedback import FeedbackOperations
 from rightseat.faces.copilotkit.current.memories import MemoryOperations
@@ -27,6 +28,7 @@ from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.context import SchemaContext
 from rightseat.faces.copilotkit.graphql.loader import GraphQLLoader
 from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
+from rightseat.operations.own_annotations import OwnAnnotations
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_memories import OwnMemories
 from rightseat.operations.own_threads import OwnThreads
@@ -67,11 +69,13 @@ def routes(
     own_threads: OwnThreads | None = None,
     feedback: OwnFeedback | None = None,
     memories: OwnMemories | None = None,
+    annotations: OwnAnnotations | None = None,
 ) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
     graphql = GraphQLLoader(lambda: build_graphql(runtime, options, auth))
-    current = OperationHandler(operations(runtime, options, auth, own_threads, feedback, memories), max_bytes)
+    served = operations(runtime, options, auth, own_threads, feedback, memories, annotations)
+    current = OperationHandler(served, max_bytes)
 
     async def post(request: Request, principal: Principal) -> Response:
         try:
@@ -139,6 +143,7 @@ def operations(
     own_threads: OwnThreads | None = None,
     feedback: OwnFeedback | None = None,
     memories: OwnMemories | None = None,
+    annotations: OwnAnnotations | None = None,
 ) -> Routes:
     runs = RunOperations(
         runtime,
@@ -160,6 +165,7 @@ def operations(
         **threads.routes(),
         **TranscriptionOperations(options.transcription, runtime).routes(),
         **(FeedbackOperations(feedback).routes() if feedback is not None else {}),
+        **(AnnotationOperations(annotations).routes() if annotations is not None else {}),
         **(remembered.routes() if remembered is not None else {}),
     }
 
