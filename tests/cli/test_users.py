@@ -26,8 +26,7 @@ def test_a_user_without_stored_data_can_be_deleted(run: Run) -> None:
     result = run("users", "forget", "alice", "--yes")
 
     assert (
-        result.output
-        == "Deleted the data of 'alice': 0 threads, 0 runs, 0 files, 0 feedback, 0 memories, "
+        result.output == "Deleted the data of 'alice': 0 threads, 0 runs, 0 files, 0 feedback, 0 memories, "
         "0 annotations, 0 recordings, 0 model calls, 0 usage rows.\n"
     )
 

@@ -47,6 +47,7 @@ def build_router(assembly: Assembly) -> APIRouter:
             feedback=assembly.feedback,
             memories=assembly.memories,
             annotations=assembly.annotations,
+            changes=assembly.changes,
             evals=assembly.evals,
             fingerprint=assembly.fingerprint,
         )

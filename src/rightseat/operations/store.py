@@ -9,6 +9,7 @@ from rightseat.limits.store import LimitStore
 from rightseat.operations.annotations import AnnotationStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
+from rightseat.operations.changes import DeletionStore
 from rightseat.operations.ended_sessions import EndedSessionStore
 from rightseat.operations.feedback import FeedbackStore
 from rightseat.operations.leases import HeldLease
@@ -40,6 +41,7 @@ class Store:
     feedback: FeedbackStore | None = None
     memories: MemoryStore | None = None
     annotations: AnnotationStore | None = None
+    deletions: DeletionStore | None = None
     recordings: Recordings | None = None
     model_calls: ModelCallStore | None = None
     pins: PinStore | None = None

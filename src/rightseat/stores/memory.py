@@ -31,6 +31,7 @@ from rightseat.stores import rows
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.limits import MemoryLimits
 from rightseat.stores.memory_annotations import MemoryAnnotations
+from rightseat.stores.memory_deletions import MemoryDeletions
 from rightseat.stores.memory_feedback import MemoryFeedback
 from rightseat.stores.memory_memories import MemoryMemories
 from rightseat.stores.memory_records import MemoryRecords, StoredThread, unexpired
@@ -59,7 +60,8 @@ class MemoryThreads:
         self.artifacts = MemoryArtifacts(max_mb)
         self.feedback = MemoryFeedback(lambda: list(self._threads.values()))
         self.records = MemoryRecords(lambda: list(self._threads.values()), self.artifacts, self.feedback.find_vote)
-        self.memories = MemoryMemories(lambda: list(self._threads.values()))
+        self.deletions = MemoryDeletions()
+        self.memories = MemoryMemories(lambda: list(self._threads.values()), self.deletions)
         self.annotations = MemoryAnnotations(lambda: list(self._threads.values()))
         self.limits = MemoryLimits()
         self._epoch = 0
@@ -73,6 +75,7 @@ class MemoryThreads:
             feedback=self.feedback,
             memories=self.memories,
             annotations=self.annotations,
+            deletions=self.deletions,
         )
 
     async def claim(
@@ -264,6 +267,7 @@ class MemoryThreads:
     def _delete(self, thread_id: str) -> None:
         deleted = self._threads.pop(thread_id)
         self._size -= deleted.size_bytes
+        self.deletions.add("thread", deleted.owner, thread_id)
         self.artifacts.delete_thread(thread_id)
         self.feedback.delete_thread(thread_id)
         self.memories.delete_thread(thread_id)

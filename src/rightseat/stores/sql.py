@@ -31,6 +31,7 @@ from rightseat.parts import StatePath
 from rightseat.stores import (
     annotations,
     audit,
+    deletions,
     ended_sessions,
     feedback,
     file_queries,
@@ -52,6 +53,7 @@ from rightseat.stores.api_keys import SqlApiKeys
 from rightseat.stores.artifacts import SqlArtifacts
 from rightseat.stores.audit import SqlAudit
 from rightseat.stores.databases import Sqlite, connect
+from rightseat.stores.deletions import SqlDeletions
 from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
@@ -121,6 +123,7 @@ class SqlThreads:
         self.feedback = SqlFeedback(database)
         self.memories = SqlMemories(database)
         self.annotations = SqlAnnotations(database)
+        self.deletions = SqlDeletions(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
@@ -151,6 +154,7 @@ class SqlThreads:
             feedback=self.feedback,
             memories=self.memories,
             annotations=self.annotations,
+            deletions=self.deletions,
             recordings=self.recordings,
             model_calls=self.model_calls,
             pins=self.pins,
@@ -362,6 +366,7 @@ class SqlThreads:
         return [run_id for run_id in run_ids if run_id not in live]
 
     async def expire(self) -> AsyncGenerator[Sequence[str], None]:
+        await self._delete_before(deletions.expire, deletions.RETENTION)
         await self._delete_before(file_queries.expire_files, FILE_RETENTION)
         while await self._database.write(ended_sessions.expire, time.time(), DELETE_BATCH_ROWS):
             pass

@@ -232,6 +232,20 @@ annotations = Table(
 )
 """A page may annotate a thread before its first run, so the thread need not have a row. `payload` is JSON."""
 
+deletions = Table(
+    "deletions",
+    metadata,
+    Column("number", Number, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("row_id", Text, nullable=False),
+    Column("deleted_at", Text, nullable=False),
+    Index("ix_deletions_owner", "owner", "deleted_at"),
+    Index("ix_deletions_deleted_at", "deleted_at"),
+)
+"""Threads and memories that were deleted in the last hours, for lists that follow changes. `owner` is a hash of the
+user's id, and empty for shared memories."""
+
 recordings = Table(
     "recordings",
     metadata,

@@ -27,7 +27,7 @@ from rightseat.core.messages import Call, Message
 from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Expired, Pending, RunRow, Summary, Thread, ThreadCursor
 from rightseat.core.types import JsonValue
-from rightseat.stores import rows
+from rightseat.stores import deletions, rows
 from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.struct_rows import StructRows
 from rightseat.stores.tables import (
@@ -224,6 +224,7 @@ def delete_thread(connection: Connection, thread_id: str, owner: str) -> list[st
     run_ids = connection.execute(RUN_IDS, own).scalars().all()
     if not connection.execute(DELETE, own).rowcount:
         raise ThreadNotFound(thread_id)
+    deletions.add(connection, "thread", owner, [thread_id])
     for statement in DELETE_WITH_THREAD:
         connection.execute(statement, own)
     return list(run_ids)
