@@ -320,6 +320,12 @@ class RouteAuth:
             user = self._authenticator.resume_claims(claims, sessions)
         return self._admit(user, None)
 
+    @property
+    def keys_revision(self) -> int:
+        """Another one after each change of a key; keys can expire without it."""
+        stored = self._authenticator.stored if self._authenticator is not None else None
+        return 0 if stored is None else stored.revision
+
     def protect_socket(self, handler: SocketHandler) -> SocketEndpoint:
         """The endpoint of a route for WebSockets. The handler admits each user by `resume_socket_session`."""
         return ProtectedSocket(self._face_auth, handler).respond

@@ -8,8 +8,8 @@ import asyncio
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
 from contextvars import Context
 from hashlib import sha256
 from typing import Literal, Protocol, Self, runtime_checkable
@@ -135,20 +135,18 @@ class LiveChanges:
                 await cancel_and_wait(task)
         self._sending = self._listening = None
 
-    @contextmanager
-    def subscribe(self, owner: str, receive: Receive) -> Iterator[None]:
-        """`receive` gets the changes of a user, and those of everyone. It must not wait."""
-        key = hash_owner(owner)
-        self._receivers.setdefault(key, set()).add(receive)
+    def subscribe(self, owner: str, receive: Receive) -> None:
+        """`receive` gets the changes of a user, and those of everyone, until `unsubscribe`. It must not wait."""
+        self._receivers.setdefault(hash_owner(owner), set()).add(receive)
         if self._bus is not None and self._listening is None and not self._is_closed:
             self._listening = asyncio.create_task(self._listen(self._bus), context=Context())
-        try:
-            yield
-        finally:
-            receivers = self._receivers[key]
-            receivers.discard(receive)
-            if not receivers:
-                del self._receivers[key]
+
+    def unsubscribe(self, owner: str, receive: Receive) -> None:
+        key = hash_owner(owner)
+        receivers = self._receivers.get(key, set())
+        receivers.discard(receive)
+        if not receivers:
+            self._receivers.pop(key, None)
 
     # What happens here
 

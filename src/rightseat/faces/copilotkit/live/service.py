@@ -30,6 +30,9 @@ from rightseat.outages import OutageLog
 
 logger = logging.getLogger(__name__)
 
+CHECKS_PER_EXPIRY = 60
+"""A socket is checked twice a second: at once whether any key has changed, and so often whether its own has expired."""
+
 
 class LiveLists:
     """`key_file` has the key that signs tokens. `agents` are the clients' agent names."""
@@ -104,16 +107,16 @@ class LiveLists:
         user = self._users.get(principal.id)
         if user is None:
             user = self._users[principal.id] = UserLists(self._source, self._outage)
+            self._changes.subscribe(principal.id, user.receive)
         socket = ListSocket(websocket, principal, self._runtime.timers)
         user.sockets.add(socket)
         try:
             await websocket.accept()
-            with self._changes.subscribe(principal.id, user.receive):
-                await self._run(socket, OpenedSocket(self, user, socket, claims))
+            await self._run(socket, OpenedSocket(self, user, socket, claims))
         finally:
             user.remove(socket)
-            if not user.sockets:
-                del self._users[principal.id]
+            if not user.sockets and self._users.pop(principal.id, None) is not None:
+                self._changes.unsubscribe(principal.id, user.receive)
                 await user.close()
 
     async def _run(self, socket: ListSocket, owner: "OpenedSocket") -> None:
@@ -124,6 +127,10 @@ class LiveLists:
             await Watch(owner.check, open_requests).do(socket.run(owner))
         except AuthorizationEnded as end:
             logger.info("closed a WebSocket: %s", end.problem)
+
+    @property
+    def keys_revision(self) -> int:
+        return self._auth.keys_revision
 
     def admit(self, claims: SessionClaims) -> Principal:
         return self._auth.resume_socket_session(claims, self.tokens.sessions)
@@ -140,6 +147,8 @@ class OpenedSocket:
         self._user = user
         self._socket = socket
         self._claims = claims
+        self._revision = lists.keys_revision
+        self._unchecked = 0
 
     def admit(self) -> Principal:
         """Raises a `RightseatError`."""
@@ -148,6 +157,11 @@ class OpenedSocket:
 
     def check(self) -> None:
         """Raises `Unauthenticated` if the key is gone or has other rights. While that is not known, nothing ends."""
+        revision = self._lists.keys_revision
+        self._unchecked += 1
+        if revision == self._revision and self._unchecked < CHECKS_PER_EXPIRY:
+            return
+        self._revision, self._unchecked = revision, 0
         try:
             now = self._lists.admit(self._claims)
         except (KeysUnconfirmed, SessionsUnconfirmed):

@@ -7,10 +7,12 @@ row become one.
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Sequence
 from contextvars import Context
 from datetime import UTC, datetime
 
 from rightseat.concurrency import cancel_and_wait
+from rightseat.core.ask import AgentNames, Principal
 from rightseat.faces.copilotkit.live.payloads import LiveEvent
 from rightseat.faces.copilotkit.live.socket import ListSocket
 from rightseat.faces.copilotkit.live.source import ListSource, find_agents
@@ -23,6 +25,7 @@ logger = logging.getLogger(__name__)
 MAX_PENDING = 1000
 """Changes of a user that wait to be read. When there are more, all that has changed lately is read instead."""
 FIRST_RETRY_S, MAX_RETRY_S = 0.2, 5.0
+SHARED_S = 2.0
 
 
 class UserLists:
@@ -35,10 +38,12 @@ class UserLists:
         self._runs: deque[Change] = deque(maxlen=MAX_PENDING)
         self._rows: dict[tuple[str, str], Change] = {}
         self._missed: dict[ListSocket, str] = {}  # → since when
+        self._last_read: MissedChanges | None = None
         self._task: asyncio.Task[None] | None = None
 
     def receive(self, change: Change) -> None:
         """Called by `LiveChanges`; does not wait."""
+        self._last_read = None
         if change.topic == "run":
             self._runs.append(change)
         elif change.topic == "all" or len(self._rows) >= MAX_PENDING:
@@ -114,11 +119,37 @@ class UserLists:
     async def _send_missed(self) -> None:
         """To all sockets that missed the same."""
         first, since = next(iter(self._missed.items()))
-        agents = first.principal.agents
-        events: list[LiveEvent] = list(
-            await self._source.read_missed(first.principal, since, write_time(datetime.now(UTC)))
-        )
+        read = await self._read_missed(first.principal, since)
         for socket, missed in list(self._missed.items()):
-            if missed == since and socket.principal.agents == agents:
+            if missed == since and socket.principal.agents == read.agents:
                 del self._missed[socket]
-                socket.send_events(events)
+                socket.send_events(read.events)
+
+    async def _read_missed(self, principal: Principal, since: str) -> "MissedChanges":
+        """A page joins several channels one after the other: they share what was read, until anything changes."""
+        known = self._last_read
+        if known is not None and (known.agents, known.since) == (principal.agents, since):
+            return known
+        self._last_read = reading = MissedChanges(principal.agents, since)
+        asyncio.get_running_loop().call_later(SHARED_S, self._forget_read, reading, context=Context())
+        try:
+            reading.events = await self._source.read_missed(principal, since, write_time(datetime.now(UTC)))
+        except BaseException:
+            self._forget_read(reading)
+            raise
+        return reading
+
+    def _forget_read(self, read: "MissedChanges") -> None:
+        if self._last_read is read:
+            self._last_read = None
+
+
+class MissedChanges:
+    """What users with these agents have missed since a time."""
+
+    __slots__ = ("agents", "events", "since")
+
+    def __init__(self, agents: AgentNames, since: str) -> None:
+        self.agents = agents
+        self.since = since
+        self.events: Sequence[LiveEvent] = ()
