@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -57,12 +58,12 @@ async def buses(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield found
 
 
-async def builder(kind: str, folder: Path, stack: AsyncExitStack) -> Callable[[], object]:
+async def builder(kind: str, folder: Path, stack: AsyncExitStack) -> Callable[[], Any]:
     if kind == "sqlite":
         path = migrated_file(folder / "state" / "rightseat.db")
 
-        def build() -> object:
-            log = sqlite.build(sqlite.Options(path=path))
+        def build() -> Any:
+            log: Any = sqlite.build(sqlite.Options(path=path))
             log.share_file()
             return log
 
@@ -97,7 +98,8 @@ async def test_a_server_that_is_alone_with_its_file_writes_nothing_and_receives_
     tmp_path: Path,
 ) -> None:
     path = migrated_file(tmp_path / "state" / "rightseat.db")
-    async with sqlite.build(sqlite.Options(path=path)) as log:
+    built: Any = sqlite.build(sqlite.Options(path=path))
+    async with built as log:
         alone, command = log.changes(), log.changes(is_command=True)
         async with receiving(alone) as found:
             await alone.send([b"a"])
@@ -114,7 +116,8 @@ async def test_a_connection_to_redis_that_is_cut_or_mute_ends_the_subscription(
     monkeypatch.setattr(redis_changes, "RESPONSE_TIMEOUT_S", 0.5)
     async with own_redis(tmp_path) as server, proxy(server.port) as between:
         options = redis.Options(url=SecretStr(f"redis://127.0.0.1:{between.port}/0"))
-        async with redis.build(options) as log:
+        built: Any = redis.build(options)
+        async with built as log:
             bus = log.changes()
             for fail in (between.cut, lambda: setattr(between, "is_mute", True)):
                 async with aclosing(bus.receive()) as receiving:
@@ -133,7 +136,8 @@ async def test_a_connection_to_postgresql_that_is_cut_ends_the_subscription(monk
         port = int(host.partition(":")[2] or 5432)
         async with proxy(port) as between:
             cut = database.replace(host, f"127.0.0.1:{between.port}") + (f"?{query}" if query else "")
-            async with postgres.build(postgres.Options(url=SecretStr(cut))) as log:
+            built: Any = postgres.build(postgres.Options(url=SecretStr(cut)))
+            async with built as log:
                 async with aclosing(log.changes().receive()) as receiving:
                     assert await anext(receiving) == ()
                     between.cut()

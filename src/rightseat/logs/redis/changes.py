@@ -34,7 +34,7 @@ class RedisChanges:
         reading: asyncio.Task[None] | None = None
         try:
             async with asyncio.timeout(RESPONSE_TIMEOUT_S):
-                await connection.connect()
+                await connection.connect()  # type: ignore[no-untyped-call]  # the library's own gap
                 await connection.send_packed_command(pack((b"SUBSCRIBE", self._channel)), check_health=False)
                 check(await connection.read_response(timeout=math.inf))
             reading = asyncio.create_task(read_replies(connection, replies))
