@@ -137,7 +137,7 @@ class ThreadOperations:
         return await self._runs.resume(request, thread, version, request.http.headers.get("last-event-id"))
 
     async def change(self, request: OperationRequest) -> Response:
-        wanted = request.read(Change)
+        wanted = request.read(ChangeBody)
         summary = await self._runtime.change(
             request.ids["threadId"], request.principal, name=wanted.name, archived=wanted.archived
         )
@@ -187,7 +187,7 @@ def summarize(row: ThreadRow) -> Summary:
     return Summary(row.id, row.agent, row.title, row.archived, row.created_at, row.updated_at)
 
 
-class Change(msgspec.Struct):
+class ChangeBody(msgspec.Struct):
     agentId: str | None = None
     name: str | None = None
     archived: bool | None = None

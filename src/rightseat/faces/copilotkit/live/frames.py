@@ -8,7 +8,7 @@ MAX_FRAME_BYTES = 65_536
 MAX_NAME_CHARS = 512
 
 
-class Frame(msgspec.Struct, frozen=True, array_like=True):
+class PhoenixFrame(msgspec.Struct, frozen=True, array_like=True):
     join_ref: str | None
     ref: str | None
     topic: str
@@ -16,11 +16,11 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
     payload: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-_decode = msgspec.json.Decoder(Frame).decode
+_decode = msgspec.json.Decoder(PhoenixFrame).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def read_frame(text: str) -> Frame | None:
+def read_frame(text: str) -> PhoenixFrame | None:
     """None for anything that is no frame."""
     if len(text) > MAX_FRAME_BYTES:
         return None
@@ -32,7 +32,7 @@ def read_frame(text: str) -> Frame | None:
     return None if any(len(name) > MAX_NAME_CHARS for name in names) else frame
 
 
-def write_reply(frame: Frame, status: Literal["ok", "error"], reason: str | None = None) -> str:
+def write_reply(frame: PhoenixFrame, status: Literal["ok", "error"], reason: str | None = None) -> str:
     response = {} if reason is None else {"reason": reason}
     payload = {"status": status, "response": response}
     return _encode([frame.join_ref, frame.ref, frame.topic, "phx_reply", payload]).decode()

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
-from rightseat.faces.copilotkit.live.frames import Frame, read_frame, write_event, write_reply
+from rightseat.faces.copilotkit.live.frames import PhoenixFrame, read_frame, write_event, write_reply
 from rightseat.faces.copilotkit.live.payloads import LiveEvent
 from rightseat.faces.copilotkit.live.topics import Channel
 from rightseat.shared_timers import SharedTimers
@@ -113,7 +113,7 @@ class ListSocket:
             if len(self._unsent) > MAX_UNSENT_REPLIES and self._sending is not None:
                 await asyncio.wait((self._sending,))
 
-    def _answer(self, frame: Frame, owner: Owner) -> None:
+    def _answer(self, frame: PhoenixFrame, owner: Owner) -> None:
         match frame.event:
             case "phx_join":
                 self._join(frame, owner)
@@ -125,7 +125,7 @@ class ListSocket:
             case _:
                 self._send(write_reply(frame, "error", "unmatched event"))
 
-    def _join(self, frame: Frame, owner: Owner) -> None:
+    def _join(self, frame: PhoenixFrame, owner: Owner) -> None:
         try:
             self.principal = owner.admit()
         except RightseatError as error:
