@@ -21,6 +21,7 @@ from typing import IO, Any
 
 import aiohttp
 
+from rightseat.concurrency import cancel_and_wait
 from tests.conditions import until
 from tests.services import free_port
 
@@ -82,13 +83,27 @@ async def open_pages(session: aiohttp.ClientSession, base: str, user: int, count
 
 
 async def open_all(session: aiohttp.ClientSession, base: str, users: int, sockets: int) -> Sequence[Sequence[Page]]:
-    places = asyncio.Semaphore(AT_ONCE)
+    places, opened = asyncio.Semaphore(AT_ONCE), list[Page]()
 
     async def open_some(user: int) -> list[Page]:
         async with places:
-            return await open_pages(session, base, user, sockets // users)
+            pages = await open_pages(session, base, user, sockets // users)
+        opened.extend(pages)
+        return pages
 
-    return await asyncio.gather(*(open_some(user) for user in range(users)))
+    beating = asyncio.create_task(keep_alive(opened))
+    try:
+        return await asyncio.gather(*(open_some(user) for user in range(users)))
+    finally:
+        await cancel_and_wait(beating)
+
+
+async def keep_alive(pages: Sequence[Page]) -> None:
+    """Opening thousands of sockets takes longer than a silent page stays connected."""
+    while True:
+        await asyncio.sleep(HEARTBEAT_S)
+        for page in list(pages):
+            await page.heartbeat()
 
 
 async def idle(pages: Sequence[Page], seconds: float) -> None:
