@@ -91,7 +91,7 @@ lock *ARGS:
     {{ compile }} {{ ARGS }} requirements/build.in --output-file requirements/build.txt
     {{ compile }} {{ ARGS }} requirements/uv.in --output-file requirements/uv.txt
     for file in requirements/servers/*.in; do {{ compile }} {{ ARGS }} $file --output-file ${file%.in}.txt; done
-    {{ compile }} {{ ARGS }} pyproject.toml --extra local --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --extra bedrock --extra azure --extra vertex --extra oidc --constraint requirements/dev.txt --output-file requirements/fleet.txt
+    {{ compile }} {{ ARGS }} pyproject.toml --extra local --extra live --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --extra bedrock --extra azure --extra vertex --extra oidc --constraint requirements/dev.txt --output-file requirements/fleet.txt
 
 # Pin the packages of vLLM anew. UV_FIND_LINKS or UV_EXTRA_INDEX_URL must name a place that has torch's CPU build
 lock-vllm *ARGS:

@@ -67,6 +67,11 @@ class StoredKeys:
         await self._poll.close()
         await self._write_uses()
 
+    @property
+    def revision(self) -> int:
+        """Another one after each change of any key."""
+        return self._revision
+
     def find(self, credential: str) -> AccessKey | None:
         """The key, which may be revoked or expired: see `check`."""
         return self._keys.find(credential)

@@ -17,6 +17,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending
 from rightseat.limits.prices import Prices
 from rightseat.operations.activity import Activity, Announcement, PluginActivity, RunActivity, ThreadActivity
+from rightseat.operations.annotations import AnnotationQuery, AnnotationRow, AnnotationsNotSupported, AnnotationStore
 from rightseat.operations.audit import MAX_LINES, AuditLine, AuditQuery, AuditTrail
 from rightseat.operations.audit_lines import Openings, write_line
 from rightseat.operations.feedback import (
@@ -98,6 +99,7 @@ class Operations:
         prices: Prices | None = None,
         feedback: FeedbackStore | None = None,
         memories: MemoryStore | None = None,
+        annotations: AnnotationStore | None = None,
         model_calls: ModelCallStore | None = None,
         records_prompts: bool = False,
         is_alone: bool = True,
@@ -112,6 +114,7 @@ class Operations:
         self._recent = recent
         self._known_feedback = feedback
         self._memories = memories
+        self._annotations = annotations
         self._model_calls = model_calls
         self._transient_runs = transient_runs
         self._threads = VisibleThreads(runtime, records)
@@ -314,6 +317,19 @@ class Operations:
         page = await self._memories.list(msgspec.structs.replace(query, reader=reader))
         if query.owner != operator.id and page.rows:
             write_line("%s read memories of %s", operator.id, query.owner or "all users")
+        return page
+
+    # Annotations
+
+    async def list_annotations(self, operator: Operator, query: AnnotationQuery) -> Page[AnnotationRow]:
+        """What users did in pages, with its words. Raises as a search of `list_threads`."""
+        reader = make_reader(operator, query.owner, query.agent, is_search=True)
+        await hold_read()
+        if self._annotations is None:
+            raise AnnotationsNotSupported
+        page = await self._annotations.list(msgspec.structs.replace(query, reader=reader))
+        if query.owner != operator.id and page.rows:
+            write_line("%s read annotations of %s", operator.id, query.owner or "all users")
         return page
 
     # Files
