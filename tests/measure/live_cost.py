@@ -16,13 +16,14 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
 import aiohttp
 
 from rightseat.concurrency import cancel_and_wait
-from tests.conditions import until
+from tests.conditions import Paced, until
 from tests.services import free_port
 
 HEARTBEAT_S = 30.0
@@ -67,14 +68,14 @@ def read_memory(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
 
 
-async def open_pages(session: aiohttp.ClientSession, base: str, user: int, count: int) -> list[Page]:
+async def open_pages(session: aiohttp.ClientSession, base: str, user: int, wanted: int) -> list[Page]:
     headers = {"x-api-key": f"key-u{user}"}
     async with session.get(f"{base}/threads", headers=headers) as answer:
         code = (await answer.json())["joinCode"]
     async with session.post(f"{base}/threads/subscribe", headers=headers, json={}) as answer:
         token = (await answer.json())["joinToken"]
     pages = []
-    for _ in range(count):
+    for _ in range(wanted):
         socket = await session.ws_connect(f"{base}/client/websocket", params={"join_token": token, "vsn": "2.0.0"})
         await socket.send_str(json.dumps(["1", "1", f"user_meta:{code}", "phx_join", {}]))
         await socket.receive_str()
@@ -100,21 +101,19 @@ async def open_all(session: aiohttp.ClientSession, base: str, users: int, socket
 
 async def keep_alive(pages: Sequence[Page]) -> None:
     """Opening thousands of sockets takes longer than a silent page stays connected."""
-    while True:
-        await asyncio.sleep(HEARTBEAT_S)
+    async for _ in Paced(count(), HEARTBEAT_S):
         for page in list(pages):
             await page.heartbeat()
 
 
 async def idle(pages: Sequence[Page], seconds: float) -> None:
     """Heartbeats at an even pace."""
-    end, number = time.monotonic() + seconds, 0
-    pause = HEARTBEAT_S / len(pages) if pages else seconds
-    while time.monotonic() < end:
+    end, pause = time.monotonic() + seconds, HEARTBEAT_S / len(pages) if pages else seconds
+    async for number in Paced(count(), pause):
+        if time.monotonic() >= end:
+            return
         if pages:
             await pages[number % len(pages)].heartbeat()
-            number += 1
-        await asyncio.sleep(pause)
 
 
 async def change_all(session: aiohttp.ClientSession, base: str, users: Sequence[Sequence[Page]]) -> float:

@@ -17,7 +17,7 @@ from rightseat.operations.changes import (
     hash_owner,
     pack_changes,
 )
-from tests.conditions import until
+from tests.conditions import settle, until
 
 ANNA = hash_owner("anna")
 
@@ -148,7 +148,7 @@ async def test_changes_wait_for_the_end_of_an_outage_within_a_bound(
     real, bus.is_down = bus.send, True
     for number in range(100):
         one.change_thread(f"t{number}", "anna", "default")
-        await asyncio.sleep(0)
+        await settle()
     unsent = len(one._unsent)
     bus.is_down = False
     await until(lambda: any(change.topic == "all" for change in there))
