@@ -284,6 +284,8 @@ OPERATOR: dict[str, Example] = {
     "POST runs/{run}/stop": Example("POST", f"runs/{RUN}/stop"),
     "GET runs/{run}/calls": Example("GET", f"runs/{RUN}/calls", status=403),
     "POST runs/{run}/pin": Example("POST", f"runs/{RUN}/pin", {"dataset": "d"}, status=403),
+    "GET runs/{run}/rerun": Example("GET", f"runs/{RUN}/rerun", status=403),
+    "POST runs/{run}/rerun": Example("POST", f"runs/{RUN}/rerun", {}, status=403),
     "GET evals": Example("GET", "evals", status=403),
     "GET feedback": Example("GET", "feedback"),
     "GET feedback/counts": Example("GET", "feedback/counts"),

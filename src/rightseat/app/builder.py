@@ -50,7 +50,7 @@ from rightseat.limits.prices import Price, Prices
 from rightseat.limits.read_limits import ReadLimits
 from rightseat.limits.store import LimitStore
 from rightseat.operations.database_metrics import ReportsDatabase
-from rightseat.operations.evals import Evals
+from rightseat.operations.evals import Evals, SharedModels
 from rightseat.operations.memories import MemoriesNotSupported
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_memories import OwnMemories
@@ -238,18 +238,20 @@ def assemble(
         own_threads=OwnThreads(store.records) if store.records is not None else None,
         feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs, recorder),
         memories=memories,
-        evals=build_evals(config, store, log),
+        evals=build_evals(config, store, log, SharedModels(registry.models, prices, ledger)),
         prices=prices,
         fingerprint=fingerprint_of(config),
     )
 
 
-def build_agents(config: Config, registry: PartRegistry, counter: CallCounter) -> list[Guard]:
+def build_agents(
+    config: Config, registry: PartRegistry, counter: CallCounter, models: Mapping[str, Model] | None = None
+) -> list[Guard]:
     """Fill the registry with the models, the toolboxes and the agents, and return the guards.
 
-    Evaluations build agents with this function alone, without a server around them.
+    Evaluations build agents with this function alone, without a server around them; with `models` they use those.
     """
-    registry.models = build_models(config.models, registry, counter)
+    registry.models = build_models(config.models, registry, counter) if models is None else models
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
     registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
     return [part.module.build(part.options, registry) for part in config.guards]

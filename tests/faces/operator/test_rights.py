@@ -391,6 +391,8 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "POST runs/{run}/stop": ("runs/RUN/stop", None, [404, 403, 403, 200, 404, 404]),
     # 400: this store has no recordings. `test_pinning.py` pins in one that has.
     "POST runs/{run}/pin": ("runs/RUN/pin", {"dataset": "d"}, [400, 403, 403, 400, 400, 400]),
+    "GET runs/{run}/rerun": ("runs/RUN/rerun", None, [400, 403, 403, 400, 400, 400]),
+    "POST runs/{run}/rerun": ("runs/RUN/rerun", {}, [400, 403, 403, 400, 400, 400]),
     "GET evals": ("evals", None, [403, 403, 400, 403, 403, 403]),
     "GET feedback": ("feedback?owner=bob", None, [403, 403, 200, 403, 403, 200]),
     "GET feedback/counts": ("feedback/counts?owner=bob", None, [403, 200, 200, 403, 403, 200]),
