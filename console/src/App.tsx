@@ -28,6 +28,7 @@ const MetricsScreen = lazyPart(() => import("./screens/metrics/MetricsScreen"));
 const UsageScreen = lazyPart(() => import("./screens/usage/UsageScreen"));
 const Workbench = lazyPart(() => import("./screens/plugins/Workbench"));
 const Threads = lazyPart(() => import("./screens/threads/Threads"));
+const Rerun = lazyPart(() => import("./screens/rerun/Rerun"));
 const Runs = lazyPart(() => import("./screens/threads/Runs"));
 
 export function App() {
@@ -81,8 +82,10 @@ function CurrentScreen() {
   const [isThread, thread] = useRoute("/threads/:id");
   const [isFlow, flow] = useRoute("/flows/:plugin/:name");
   const [isConnect, connect] = useRoute("/connect/:face?");
+  const [isRerun, rerun] = useRoute("/runs/:id/again");
   if (location === "/" || location === SIGN_IN) return <Redirect to={homeOf(me)} replace />;
   if (isThread) return <Chat thread={thread.id} />;
+  if (isRerun) return <Rerun key={rerun.id} run={rerun.id} />;
   if (isFlow) return <FlowScreen key={location} plugin={flow.plugin} name={flow.name} />;
   if (isConnect) return <Connect face={connect.face ?? null} />;
   if (/^\/plugins(\/|$)/.test(location)) return <Workbench {...readFileAddress(location)} />;

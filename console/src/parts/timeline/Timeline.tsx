@@ -13,14 +13,19 @@ import { SpanRow } from "./SpanRow";
 const ROW_PX = 30;
 const NARROW_PX = 721;
 
+/** The part of a snapshot that is drawn; a run that is not stored has it, too. */
+export type ShownRuns = Pick<LiveSnapshot, "conversation" | "entries" | "isCaughtUp">;
+
 interface Props {
-  snapshot: LiveSnapshot;
+  snapshot: ShownRuns;
   /** Only the spans of this run, if it is not null. */
   run: string | null;
   now: number;
+  /** Without it, nothing about the runs can be asked of the server. */
+  isStored?: boolean;
 }
 
-export function Timeline({ snapshot, run, now }: Props) {
+export function Timeline({ snapshot, run, now, isStored = true }: Props) {
   const t = useWords();
   const format = useFormat();
   const { timeline } = snapshot.conversation;
@@ -136,7 +141,15 @@ export function Timeline({ snapshot, run, now }: Props) {
           </div>
         </div>
       </div>
-      {row && <SpanDetails span={row.span} snapshot={snapshot} now={now} onClose={() => setChosen(null)} />}
+      {row && (
+        <SpanDetails
+          span={row.span}
+          snapshot={snapshot}
+          now={now}
+          isStored={isStored}
+          onClose={() => setChosen(null)}
+        />
+      )}
     </>
   );
 }

@@ -1,10 +1,10 @@
 // Why an answer was as it was: what the model saw, the versions of a question, and a case for the next time.
 import fs from "node:fs";
 import path from "node:path";
-import { contains, lacks, same, tidy, until } from "../lib/util.mjs";
+import { contains, expect, lacks, same, tidy, until } from "../lib/util.mjs";
 import { checkWithAxe } from "./feedback.mjs";
 
-const PIN = "Pin as a case";
+const PIN = "Pin as a case", AGAIN = "Run it again with a change…";
 const field = (tab, name) => tab.page.getByRole("dialog").getByLabel(name, { exact: true });
 
 const group = (tab, name) => tab.page.locator(`[data-testid="sent-call"][open] [data-testid="sent-group"][data-name="${name}"]`);
@@ -154,6 +154,69 @@ export const cases = [
     await line.getByRole("link").click();
     await tab.page.getByRole("button", { name: PIN, exact: true }).first().waitFor();
     same((await tab.said()).length, 1, "the conversation of the run that the case was made of");
+  } },
+  { name: "run-again", slice: 4, about: "a stored run once more with a change: both side by side, no tool runs, nothing is stored, Stop and leaving the page end it; kept as a case", async run(world) {
+    const server = await world.open(), api = world.api_(server), word = world.unique("storm").toLowerCase();
+    const tab = await world.browser({ at: server.url }), { page } = tab;
+    await tab.say(`weather for ${word}`);
+    await tab.ended("done");
+    const thread = await tab.thread(), before = JSON.stringify((await api.ok(`threads/${thread}`)).runs);
+    await page.getByRole("link", { name: AGAIN, exact: true }).first().click();
+    const [left, right] = ["before", "after"].map((side) => page.getByTestId(`rerun-${side}`));
+    const start = page.getByRole("button", { name: "Run again", exact: true }), stop = page.getByRole("button", { name: "Stop", exact: true });
+    const type = (name, text) => page.getByRole("textbox", { name }).fill(text);
+    await left.getByTestId("span").first().waitFor();
+    contains(tidy(await left.innerText()), "Done: ", "the answer of the recorded run");
+    await checkWithAxe(tab, "the page before the run was run again");
+
+    await type(/^Result of getWeather/, `snow ${word}`);
+    await start.click();
+    await until(async () => tidy(await right.innerText()).includes(`Done: snow ${word}`), "the answer to the changed result", { got: () => right.innerText() });
+    lacks(tidy(await left.innerText()), "snow", "the recorded run");
+    for (const kind of ["run", "model", "tool"]) expect((await right.locator(`[data-testid="span"][data-kind="${kind}"]`).count()) > 0, `a ${kind} in the timeline of the changed run`, await right.innerText());
+    same(await page.getByTestId("rerun-calls").locator('tbody tr[data-changed="true"]').count(), 0, "calls that differ");
+    await right.locator('[data-testid="span"][data-kind="model"]').last().click();
+    await checkWithAxe(tab, "both runs side by side");
+
+    const file = world.unique("file");
+    await type(/^Question/, `delete ${file}`);
+    await start.click();
+    const missing = page.getByTestId("rerun-missing");
+    await missing.waitFor();
+    contains(tidy(await missing.innerText()), file, "the call that is not in the recording");
+    await checkWithAxe(tab, "a call that is not in the recording");
+    await missing.getByRole("textbox").fill("gone, says a person");
+    await missing.getByRole("button", { name: "Use this result" }).click();
+    await until(async () => tidy(await right.innerText()).includes("Done: gone, says a person"), "the answer to the typed result", { got: () => right.innerText() });
+    same(await page.getByTestId("rerun-calls").locator('tbody tr[data-changed="true"]').count(), 2, "calls that differ");
+    same(world.api.seen("/deleted").filter((one) => one.body?.path === file).length, 0, "files that were deleted");
+
+    const leave = () => tab.open("chat");
+    for (const end of [() => stop.click(), leave]) {
+      const key = world.unique();
+      await type(/^Question/, `pieces 3 [${key}]`);
+      await start.click();
+      await until(() => world.openai.requests(key).length === 1, "a request to the model");
+      await end();
+      await until(() => world.openai.requests(key)[0].aborted, "the end of the request to the model");
+      if (end !== leave) await until(async () => tidy(await right.innerText()).includes("Stopped"), "the stopped run", { got: () => right.innerText() });
+    }
+    same(JSON.stringify((await api.ok(`threads/${thread}`)).runs), before, "the runs of the thread");
+
+    await page.goBack();
+    await type(/^Result of getWeather/, `snow ${word}`);
+    await page.getByRole("button", { name: "Keep as a case", exact: true }).click();
+    await page.getByTestId("pin-preview").waitFor();
+    await checkWithAxe(tab, "the dialog that keeps a changed run");
+    await field(tab, "Dataset").fill(word);
+    await page.getByRole("dialog").getByRole("button", { name: "Pin", exact: true }).click();
+    await page.getByTestId("pinned").waitFor();
+    contains(fs.readFileSync(path.join(server.stateDir, "evals", `${word}.yaml`), "utf8"), `snow ${word}`, "the result in the case");
+
+    const keyed = await world.keyed(), { thread: own } = await world.api_(keyed, "olga").run("hello there");
+    const olga = await world.browser({ user: "olga", route: `threads/${own}` });
+    await olga.page.getByRole("tree", { name: "Timeline" }).waitFor();
+    same(await olga.page.getByRole("link", { name: AGAIN }).count(), 0, "links for a user who may not author");
   } },
   { name: "pin-offered", slice: 4, about: "where the server writes no cases, the dialog has the file as a download; without the right there is no button", async run(world) {
     const server = await world.keyed();
