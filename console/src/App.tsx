@@ -22,6 +22,7 @@ const Connect = lazyPart(() => import("./screens/connect/Connect"));
 const Flows = lazyPart(() => import("./screens/flows/Flows"));
 const FlowScreen = lazyPart(() => import("./screens/flows/FlowScreen"));
 const Cases = lazyPart(() => import("./screens/cases/Cases"));
+const Memories = lazyPart(() => import("./screens/memories/Memories"));
 const Access = lazyPart(() => import("./screens/access/Access"));
 const Health = lazyPart(() => import("./screens/health/Health"));
 const MetricsScreen = lazyPart(() => import("./screens/metrics/MetricsScreen"));
@@ -100,6 +101,8 @@ function CurrentScreen() {
       return <Flows />;
     case "/approvals":
       return <Approvals />;
+    case "/memories":
+      return <Memories />;
     case "/cases":
       return <Cases />;
     case "/access":

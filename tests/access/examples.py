@@ -290,6 +290,7 @@ OPERATOR: dict[str, Example] = {
     "GET feedback": Example("GET", "feedback"),
     "GET feedback/counts": Example("GET", "feedback/counts"),
     "GET memories": Example("GET", "memories"),
+    "DELETE memories/{memory}": Example("DELETE", "memories/memory_1", status=404),
     "POST feedback": Example("POST", "feedback", VOTE, shows=True, changes=True),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
     "GET threads": Example("GET", "threads", shows=True),

@@ -83,6 +83,7 @@ RESPONSES: dict[str, tuple[str, Any]] = {
 WITHOUT_JSON = {
     "POST session": "no body",
     "DELETE threads/{thread}": "no body",
+    "DELETE memories/{memory}": "no body",
     "POST access/keys/{name:path}/revoke": "no body",
     "POST access/keys/{name:path}/restore": "no body",
     "GET runs/{run}/entries": "a line for each entry",

@@ -27,7 +27,7 @@ from rightseat.operations.feedback import (
     FeedbackRow,
     FeedbackStore,
 )
-from rightseat.operations.memories import MemoriesNotSupported, MemoryQuery, MemoryRow, MemoryStore
+from rightseat.operations.memories import MemoriesNotSupported, MemoryNotFound, MemoryQuery, MemoryRow, MemoryStore
 from rightseat.operations.model_calls import ModelCallStore, StoredCallPage
 from rightseat.operations.new_runs import NewRuns
 from rightseat.operations.plugin_operations import PluginOperations
@@ -315,6 +315,22 @@ class Operations:
         if query.owner != operator.id and page.rows:
             write_line("%s read memories of %s", operator.id, query.owner or "all users")
         return page
+
+    async def remove_memory(self, operator: Operator, id: str, owner: str | None) -> None:
+        """One of this user, or a shared one. Those of others need the right to act for all agents.
+
+        Raises `InsufficientScope` and `MemoryNotFound`.
+        """
+        if owner != operator.id:
+            operator.check_all("act")
+        if self._memories is None:
+            raise MemoriesNotSupported
+        if not await self._memories.remove(id, owner):
+            raise MemoryNotFound(id)
+        if owner is None:
+            write_line("%s removed the shared memory %s", operator.id, id)
+        elif owner != operator.id:
+            write_line("%s removed memory %s of %s", operator.id, id, owner)
 
     # Files
 

@@ -398,6 +398,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "GET feedback/counts": ("feedback/counts?owner=bob", None, [403, 200, 200, 403, 403, 200]),
     "POST feedback": ("feedback", {"value": "up"}, [404] * 6),
     "GET memories": ("memories?owner=bob", None, [403, 403, 200, 403, 403, 200]),
+    "DELETE memories/{memory}": ("memories/memory_1?owner=bob", None, [403, 403, 403, 404, 403, 403]),
     "GET files/{file}": ("files/FILE", None, [404, 404, 200, 404, 404, 404]),
     "GET approvals": ("approvals?owner=bob", None, [403, 403, 403, 200, 403, 200]),
     "POST approvals/{interrupt:path}": ("approvals/QUESTION", ANSWER, [404, 403, 403, 202, 404, 404]),
