@@ -1,5 +1,5 @@
 /** The plugins of the server, and drafts of their files. */
-import type { LogEvent } from "../log/events";
+import type { Json, LogEvent } from "../log/events";
 import { call, send } from "./client";
 import { readLines } from "./lines";
 import type * as Api from "./schema";
@@ -74,6 +74,13 @@ export interface DryRun {
   files: DraftFiles;
   flow: string;
   question: string;
+  /** To what the flow asks, in its order. */
+  answers: DryAnswer[];
+}
+
+export interface DryAnswer {
+  status: "resolved" | "cancelled";
+  payload: Json;
 }
 
 /** Hands over the events of a dry run as they come. */

@@ -1,1 +1,0 @@
-import{Ct as e,St as t,d as n,y as r}from"./index-CYwX7ioY.js";function i(){let i=r();return e(`span`,{className:`asks`,children:[t(n,{name:`shield`}),i(`flow.asks`)]})}export{i as t};

@@ -1,1 +1,0 @@
-import{Ct as e,Dt as t,St as n,Tt as r}from"./index-CYwX7ioY.js";var i=t(r(),1);function a({title:t,onClose:r,children:a}){let o=(0,i.useRef)(null),s=(0,i.useId)();return(0,i.useLayoutEffect)(()=>{let e=o.current;return e?.showModal(),()=>e?.close()},[]),e(`dialog`,{className:`dialog`,ref:o,"aria-labelledby":s,onCancel:r,children:[n(`h2`,{id:s,children:t}),a]})}export{a as t};

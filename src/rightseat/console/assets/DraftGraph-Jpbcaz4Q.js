@@ -1,1 +1,0 @@
-import{Ct as e,St as t}from"./index-CYwX7ioY.js";import{t as n}from"./FlowView-D9e-ROjq.js";function r({plugin:r,graph:i,note:a}){return e(`div`,{className:`draft-graph`,children:[a&&t(`p`,{className:`muted`,children:a}),t(n,{plugin:r,graph:i,flow:null})]})}export{r as default};

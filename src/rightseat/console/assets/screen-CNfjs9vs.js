@@ -1,1 +1,0 @@
-import{_ as e,lt as t}from"./index-CYwX7ioY.js";function n(n){return function(){let r=n[t().language];return(t,n)=>e(r[t],n)}}export{n as t};
