@@ -1,12 +1,15 @@
 """What is replaced in a case before it is written."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from rightseat.egress.redaction import MASK, Redactor
-from rightseat.evals.redaction import Redaction
+from rightseat.evals.redaction import LONGEST_SPAN, STEP_CHARS, Redaction
 from rightseat.guards import expressions
 from rightseat.guards.patterns import Patterns
 from rightseat.guards.personal_data import PersonalData
+from rightseat.guards.scanner import TextSpan
 
 PHRASES = Patterns([*expressions.phrases(("project nightjar",)), expressions.pattern("[0-9]{3}-[0-9]{4}-x")], "No.")
 
@@ -67,3 +70,36 @@ def test_what_the_guard_denies_is_found() -> None:
     text = f"{'word 12 ' * 12_000}kim@example.com"
 
     assert redaction().redact_text(text).endswith("12 [email 1]")
+
+
+VALUES = {
+    "kim@example.com": "[email 1]",
+    "+49 30 1234567": "[phone 1]",
+    "DE89 3704 0044 0532 0130 00": "[iban 1]",
+    "Bearer " + "a1b2" * 900: "[secret 1]",
+    f"eyJ{'a' * 3000}.{'b' * 7000}.c": "[secret 1]",
+}
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("left", [0, 1, 5, 2000])
+def test_a_long_text_is_searched_in_steps_and_a_value_between_two_is_found_whole(value: str, left: int) -> None:
+    """`left` is how much of the value belongs to the first step."""
+    before, after = ("-; " * STEP_CHARS)[: STEP_CHARS - left - 1] + " ", " -;" * STEP_CHARS
+
+    assert redaction().redact_text(before + value + after) == before + VALUES[value] + after
+
+
+def test_a_search_gets_no_more_than_a_step_of_a_long_text() -> None:
+    """It keeps Python's interpreter lock as long as it takes."""
+    lengths = []
+
+    class Listening:
+        def find(self, text: str) -> Iterator[TextSpan]:
+            lengths.append(len(text))
+            return iter(())
+
+    Redaction((Listening(),), Redactor()).redact_text("x" * 200_000)
+
+    assert max(lengths) <= STEP_CHARS + LONGEST_SPAN + 1
+    assert sum(lengths) >= 200_000

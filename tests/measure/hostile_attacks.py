@@ -159,7 +159,8 @@ async def read_runs(attacker: Attacker) -> Awaitable[None]:
 
 
 async def send_messages(attacker: Attacker) -> Awaitable[None]:
-    messages = fill(lambda text: {"id": "m", "role": "user", "content": text}, containers=1)
+    texts = fill(lambda text: {"id": "m0000", "role": "user", "content": text}, containers=1)
+    messages = [{**one, "id": f"m{number}"} for number, one in enumerate(texts)]  # type: ignore[dict-item]  # JSON
     body = run_input("", "flooded", messages=messages)
     return attacker.flood(attacker.write("POST", "/copilotkit/agent/default/run", body))
 

@@ -13,6 +13,7 @@ from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Result, Text, assistant, user
 from rightseat.core.threads import Expired, Pending, RunRow, Thread, Threads
 from rightseat.core.types import JsonValue
+from rightseat.stores.message_pieces import PIECE_MESSAGES
 
 ANNA, BEN = Principal("anna"), Principal("ben")
 DONE = RunFinished("done")
@@ -491,6 +492,24 @@ async def test_truncating_closes_the_interrupts_of_removed_calls_and_no_others(t
     await run(threads, msgspec.structs.replace(again, truncate_at="u2"))
 
     assert [one.interrupt.id for one in await threads.pending(ANNA, "t")] == ["i1"]
+
+
+def numbered(name: str, count: int) -> list[Message]:
+    return [Message("user", (Text(f"{name} {number}"),), id=f"{name}{number}") for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [PIECE_MESSAGES, PIECE_MESSAGES + 1, 2 * PIECE_MESSAGES + 7])
+async def test_a_long_thread_is_replaced_in_pieces_and_searched_as_before(threads: Threads, count: int) -> None:
+    kept, old, new = numbered("k", 3), numbered("old", count), numbered("new", count)
+    await run(threads, ask(*kept, *old, run_id="r1"))
+    assert [message.id for message in (await loaded(threads)).messages] == [one.id for one in (*kept, *old)]
+
+    await run(threads, msgspec.structs.replace(ask(*kept, *new, run_id="r2"), truncate_at="old0"), assistant("Done."))
+
+    stored = (await loaded(threads)).messages
+    assert [one.id for one in stored[:-1]] == [one.id for one in (*kept, *new)]
+    assert stored[-1].text == "Done."
+    assert [run.outcome for run in (await loaded(threads)).runs] == ["done", "done"]
 
 
 # Messages without a run

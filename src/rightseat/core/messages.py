@@ -97,6 +97,12 @@ def truncate_messages(messages: tuple[Message, ...], at: str | None) -> tuple[Me
     return messages
 
 
+def continue_messages(messages: tuple[Message, ...], at: str | None, new: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages before the one with the id `at`, and the new ones: a store may have begun to write those."""
+    kept, ids = truncate_messages(messages, at), {message.id for message in new}
+    return (*(message for message in kept if message.id not in ids), *new)
+
+
 def user(text: str) -> Message:
     """A message of the user."""
     return Message("user", (Text(text),))

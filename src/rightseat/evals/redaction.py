@@ -1,6 +1,7 @@
 """Replaces personal data and secrets in a case before it is written: the same value by the same placeholder."""
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -22,6 +23,9 @@ SECRETS = re.compile(
     r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,8000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"
 )
 MIN_CARD_DIGITS = 13
+STEP_CHARS, LONGEST_SPAN = 16_384, 16_384
+"""A search keeps Python's interpreter lock for a whole text: a second for a megabyte. So long texts are searched in
+steps, each with what may belong to a span that begins in it."""
 
 
 class SecretSpans:
@@ -46,7 +50,7 @@ class Redaction:
 
     def redact_text(self, text: str) -> str:
         text = self._secrets.redact_text(text)
-        spans = sorted(span for finder in self._finders for span in finder.find(text))
+        spans = sorted(self._find(text))
         pieces, end = list[str](), 0
         for span in spans:
             if span.end <= end:
@@ -55,6 +59,18 @@ class Redaction:
             pieces += (text[end:start], self._placeholder(span.kind, text[start : span.end]))
             end = span.end
         return "".join([*pieces, text[end:]])
+
+    def _find(self, text: str) -> Iterator[TextSpan]:
+        if len(text) <= STEP_CHARS + LONGEST_SPAN:
+            yield from (span for finder in self._finders for span in finder.find(text))
+            return
+        for step in range(0, len(text), STEP_CHARS):
+            began, first = time.monotonic(), max(step - 1, 0)  # one character of context
+            piece = text[first : step + STEP_CHARS + LONGEST_SPAN]
+            for start, end, kind in [span for finder in self._finders for span in finder.find(piece)]:
+                if first + start < step + STEP_CHARS:
+                    yield TextSpan(first + start, first + end, kind)
+            time.sleep(time.monotonic() - began)  # then others have the lock for as long
 
     def redact_value(self, value: JsonValue) -> JsonValue:
         match value:

@@ -81,7 +81,7 @@ def claim(connection: Connection, ask: Ask, process_id: int, again: bool = False
         raise ThreadNotFound(ask.thread_id)
     if active_run_id is not None and active_run_id != ask.run_id:
         raise ThreadBusy(ask.thread_id, active_run_id)
-    new = rows.new_messages(_find_stored(connection, ask, ask.messages).ids, ask.messages)
+    new = rows.new_messages(find_stored(connection, ask, ask.messages).ids, ask.messages)
     if active_run_id is None and rows.may_repeat(ask, new):
         _refuse_repeated(connection, ask)
     own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": rows.now()}
@@ -133,7 +133,7 @@ class _StoredMessages(NamedTuple):
     """How many the ask removes."""
 
 
-def _find_stored(connection: Connection, ask: Ask, sent: Iterable[Message]) -> _StoredMessages:
+def find_stored(connection: Connection, ask: Ask, sent: Iterable[Message]) -> _StoredMessages:
     """Which of the messages that were sent the thread has. Positions have no gaps."""
     wanted = {message.id for message in sent}
     if ask.truncate_at is not None:
@@ -244,12 +244,12 @@ def finish(
         return _check_epoch(connection, ask, epoch)
     FINISH.change(connection, {"of_run": ask.run_id, **_write_end(describe_end(last, totals, own["now"]))})
     sent = (*ask.messages, *run_messages)
-    stored = _find_stored(connection, ask, sent)
+    stored = find_stored(connection, ask, sent)
     if stored.removed:
-        _truncate(connection, ask, stored.kept)
+        truncate(connection, ask, stored.kept)
     if new := rows.new_messages(stored.ids, sent):
         written = dict.fromkeys(rows.reply_ids(run_messages), ask.run_id)
-        _add_messages(connection, ask.thread_id, stored.kept, new, written)
+        add_messages(connection, ask.thread_id, stored.kept, new, written)
     if ask.answers:
         answers = [(answer.interrupt_id, answer.payload) for answer in ask.answers]
         connection.execute(ANSWER_INTERRUPT, [own | _answer(id, payload) for id, payload in answers])
@@ -259,12 +259,13 @@ def finish(
         connection.execute(ADD_INTERRUPTS, [_interrupt_row(ask, position, one) for position, one in enumerate(opened)])
 
 
-def _truncate(connection: Connection, ask: Ask, kept: int) -> None:
+def truncate(connection: Connection, ask: Ask, kept: int) -> None:
     """Delete all messages but the first, and close the interrupts of their calls."""
     after = {"of_thread": ask.thread_id, "from_position": kept}
-    stored = connection.execute(MESSAGES_FROM, after).scalars()
-    calls = rows.call_ids(msgspec.json.decode(one, type=Message) for one in stored)
-    waiting = [one for one in pending(connection, ask.principal.id, ask.thread_id) if one.call and one.call.id in calls]
+    if waiting := [one for one in pending(connection, ask.principal.id, ask.thread_id) if one.call]:
+        stored = connection.execute(MESSAGES_FROM, after).scalars()
+        calls = rows.call_ids(msgspec.json.decode(one, type=Message) for one in stored)
+        waiting = [one for one in waiting if one.call and one.call.id in calls]
     if waiting:
         own: dict[str, Any] = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "now": rows.now()}
         connection.execute(ANSWER_INTERRUPT, [own | _answer(one.interrupt.id) for one in waiting])
@@ -288,7 +289,7 @@ def _check_epoch(connection: Connection, ask: Ask, epoch: int) -> None:
         raise StaleWriter(ask.run_id, epoch, current)
 
 
-def _add_messages(
+def add_messages(
     connection: Connection, thread_id: str, first: int, new: Sequence[Message], written: Mapping[str, str]
 ) -> None:
     """`written` has the run of each message that a run wrote."""
@@ -350,7 +351,7 @@ def append_messages(connection: Connection, ask: Ask, quota: int | None) -> None
         raise ThreadNotFound(ask.thread_id)
     if active_run_id is not None:
         raise ThreadBusy(ask.thread_id, active_run_id)
-    stored = _find_stored(connection, ask, ask.messages)
+    stored = find_stored(connection, ask, ask.messages)
     new = rows.new_messages(stored.ids, ask.messages)
     added = rows.size_of_messages(new) + (THREAD_BYTES if found is None else 0)
     if quota is not None:
@@ -361,7 +362,7 @@ def append_messages(connection: Connection, ask: Ask, quota: int | None) -> None
         own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "now": rows.now()}
         connection.execute(USE_THREAD, {**own, "first_words": rows.name(new)})
     if new:
-        _add_messages(connection, ask.thread_id, stored.kept, new, {})
+        add_messages(connection, ask.thread_id, stored.kept, new, {})
     connection.execute(ADD_APPENDED_BYTES, {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "added": added})
 
 

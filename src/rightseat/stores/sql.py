@@ -54,6 +54,7 @@ from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.memories import SqlMemories
+from rightseat.stores.message_pieces import write_pieces
 from rightseat.stores.model_calls import SqlModelCalls
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.recordings import SqlRecordings
@@ -205,8 +206,9 @@ class SqlThreads:
         if epoch is None:
             return
         try:
+            left = await write_pieces(self._database, ask, epoch, messages)
             await self._database.write_run_end(
-                ask.run_id, run_queries.finish, ask, epoch, messages, state, last, totals
+                ask.run_id, run_queries.finish, left, epoch, messages, state, last, totals
             )
         except StaleWriter:
             del self._epochs[ask.run_id]

@@ -24,7 +24,7 @@ from rightseat.core.engine import Steps
 from rightseat.core.guards.verdicts import mark_denied_question
 from rightseat.core.log import Entry, Log
 from rightseat.core.loop.continuation import ResumedSteps
-from rightseat.core.messages import Message, truncate_messages
+from rightseat.core.messages import Message, continue_messages
 from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome, set_usage
 from rightseat.core.run.replay import Replay
 from rightseat.core.run.spans import SpanHistory, SpanRecorder
@@ -112,8 +112,8 @@ class DurableRun:
     async def _earlier(self) -> tuple[Message, ...]:
         """The messages of the thread before this run, and the new messages of its ask."""
         thread = await retry_store(self._ask, lambda: self._threads.load(self._ask.thread_id, self._ask.principal))
-        earlier = truncate_messages(thread.messages, self._ask.truncate_at) if thread else ()
-        return (*earlier, *self._started.new_messages)
+        earlier = thread.messages if thread else ()
+        return continue_messages(earlier, self._ask.truncate_at, self._started.new_messages)
 
     async def _answer(self, agent: Agent, steps: Steps, replay: Replay | None) -> LastEvent:
         with Outcome(self._failures, steps, self._epoch) as outcome:

@@ -11,7 +11,7 @@ from rightseat.core.errors import RightseatError, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.ids import new_id
 from rightseat.core.log import Entry, Position
-from rightseat.core.messages import Message, truncate_messages
+from rightseat.core.messages import Message, continue_messages
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.artifact_links import files_url
@@ -185,4 +185,4 @@ def add_new_messages(thread: Thread, entries: Sequence[Entry]) -> tuple[Message,
     started = next((entry.event for entry in entries if isinstance(entry.event, RunStarted)), None)
     if started is None:
         return thread.messages
-    return (*truncate_messages(thread.messages, started.truncated_at), *started.new_messages)
+    return continue_messages(thread.messages, started.truncated_at, started.new_messages)
