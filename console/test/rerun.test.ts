@@ -4,6 +4,7 @@ import { changesOf, compareCalls, findMissing, plain, UNCHANGED } from "../src/s
 
 const FORM: RerunForm = {
   agent: "support",
+  thread: "thread_1",
   instructions: "Be brief.",
   model: "small",
   models: ["small", "large"],

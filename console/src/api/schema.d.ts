@@ -2265,9 +2265,10 @@ export interface components {
             parameters: Record<string, unknown>;
             strict: boolean | null;
         };
-        /** @description What can be changed. `messages` end with the question, and `results` are in the order of the calls. `instructions` and `model` are those of the configuration; both are null if the agent has none of its own. `runs` are those of the question: it and those that continue it. `notes` say what the recording lacks. */
+        /** @description What can be changed. `messages` end with the question, and `results` are in the order of the calls. `instructions` and `model` are those of the configuration; both are null if the agent has none of its own. `runs` are those of the question: it and those that continue it. `thread` is null if they are not stored. `notes` say what the recording lacks. */
         RerunForm: {
             agent: string;
+            thread: string | null;
             instructions: string | null;
             model: string | null;
             models: string[];

@@ -115,15 +115,17 @@ class Reruns:
         temperature = pinned.case.parameters.get("temperature")
         (turn,) = pinned.case.turns
         history = [RerunMessage(role, text) for one in pinned.case.history for role, text in one.items()]
+        runs = conversation.turns[0].runs
         return RerunForm(
             agent=agent,
+            thread=None if runs[0].is_transient else runs[0].thread,
             instructions=redactor_of(self._config).redact_text(instructions) if instructions else instructions,
             model=getattr(options, "model", None),
             models=list(self._config.models),
             temperature=float(temperature) if isinstance(temperature, int | float) else None,
             messages=[*history, RerunMessage("user", turn.text)],
             results=[describe_recorded(item) for item in pinned.case.recorded],
-            runs=[one.run for one in conversation.turns[0].runs],
+            runs=[one.run for one in runs],
             notes=pinned.notes,
         )
 

@@ -66,10 +66,12 @@ class RerunForm(msgspec.Struct, frozen=True, kw_only=True):
     """What can be changed. `messages` end with the question, and `results` are in the order of the calls.
 
     `instructions` and `model` are those of the configuration; both are null if the agent has none of its own. `runs`
-    are those of the question: it and those that continue it. `notes` say what the recording lacks.
+    are those of the question: it and those that continue it. `thread` is null if they are not stored. `notes` say what
+    the recording lacks.
     """
 
     agent: str
+    thread: str | None
     instructions: str | None
     model: str | None
     models: Sequence[str]

@@ -85,6 +85,7 @@ async def test_a_run_is_run_again_with_every_change_and_no_tool_runs(serve: Serv
         }
         events, outcome = read_lines(await run_again(ann, run, **changes))
 
+    assert form["thread"] == "t1"
     assert (form["agent"], form["instructions"], form["model"]) == ("default", "Be brief.", "default")
     assert (form["models"], form["runs"], form["temperature"]) == (["default", "other"], [run], None)
     assert [message["role"] for message in form["messages"]] == ["user"]

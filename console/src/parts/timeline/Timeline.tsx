@@ -23,9 +23,11 @@ interface Props {
   now: number;
   /** Without it, nothing about the runs can be asked of the server. */
   isStored?: boolean;
+  /** Whether it shares its width with another one. */
+  isCompact?: boolean;
 }
 
-export function Timeline({ snapshot, run, now, isStored = true }: Props) {
+export function Timeline({ snapshot, run, now, isStored = true, isCompact = false }: Props) {
   const t = useWords();
   const format = useFormat();
   const { timeline } = snapshot.conversation;
@@ -40,7 +42,7 @@ export function Timeline({ snapshot, run, now, isStored = true }: Props) {
       all.filter((span) => run === null || span.run === run),
       now,
       origin,
-      isNarrow ? 3 : 6,
+      isCompact ? 2 : isNarrow ? 3 : 6,
     );
   }, [timeline, run, now, origin, isNarrow]);
   const { box, rows: visible, height, scrollTo } = useRows(rows.length, ROW_PX);

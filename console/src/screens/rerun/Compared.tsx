@@ -80,7 +80,7 @@ function Numbers({ before, after, outcome }: { before: Side; after: Side; outcom
     [common("totals.cost"), ({ cost }) => format.cost(cost, currency)],
   ];
   return (
-    <table aria-label={t("rerun.compared")}>
+    <table className="rerun-numbers" aria-label={t("rerun.compared")}>
       <thead>
         <tr>
           <td />
@@ -126,7 +126,7 @@ function Shown({ name, side, note, isStored = false, children }: ShownProps) {
             {answer?.kind === "message" && answer.text ? answer.text : t("rerun.noAnswer")}
           </p>
           <div className="rerun-timeline">
-            <Timeline snapshot={snapshot} run={null} now={side.now} isStored={isStored} />
+            <Timeline snapshot={snapshot} run={null} now={side.now} isStored={isStored} isCompact />
           </div>
         </>
       )}

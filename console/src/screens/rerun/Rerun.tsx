@@ -20,10 +20,14 @@ export default function Rerun({ run }: { run: string }) {
   const t = useRerunWords();
   useShownThread(null);
   const { data: form, error } = useForm(run);
+  const id = encodeURIComponent(run);
   return (
     <>
       <Header title={t("rerun.title")}>
-        <Link className="link" to={`/runs?owner=*&run=${encodeURIComponent(run)}`}>
+        <Link
+          className="link"
+          to={form?.thread ? `/threads/${encodeURIComponent(form.thread)}?run=${id}` : `/runs?run=${id}`}
+        >
           {t("rerun.back")}
         </Link>
       </Header>

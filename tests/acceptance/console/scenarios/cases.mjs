@@ -218,6 +218,46 @@ export const cases = [
     await olga.page.getByRole("tree", { name: "Timeline" }).waitFor();
     same(await olga.page.getByRole("link", { name: AGAIN }).count(), 0, "links for a user who may not author");
   } },
+  { name: "tasks", slice: 4, about: "the tasks of docs/how-to/console.md, with the clicks that it says", async run(world) {
+    const server = await world.open(), word = world.unique("harbor");
+    await world.api_(server).run(`weather for ${word}`);
+    await world.api_(server).run("refuse", { wait: ["failed"] });
+    const tab = await world.browser({ at: server.url, route: "chat" }), { page } = tab;
+    await page.evaluate(() => { window.clicks = 0; addEventListener("click", (event) => { if (event.isTrusted && event.detail > 0) window.clicks++; }, true); });
+    const clicks = async (wanted, what) => { same(await page.evaluate(() => { const all = window.clicks; window.clicks = 0; return all; }), wanted, `clicks to ${what}`); };
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").or(page.getByRole("dialog").getByRole("textbox")).first().fill(word);
+    await page.getByRole("dialog").getByText(word).first().waitFor();
+    await page.keyboard.press("Enter");
+    await tab.sees("tempC");
+    await clicks(0, "find a run by its text");
+    await page.getByRole("tab", { name: "Prompt", exact: true }).click();
+    await page.getByTestId("sent-compared").waitFor();
+    await clicks(1, "see what the model was sent");
+    await page.getByTestId("call").first().locator("button, summary").first().click();
+    await until(async () => /"city"/.test(await page.getByTestId("call").first().innerText()), "the arguments of the call");
+    await clicks(1, "see the arguments and the result of a tool");
+    await page.getByRole("link", { name: AGAIN, exact: true }).first().click();
+    await page.getByRole("textbox", { name: /^Result of getWeather/ }).press("End");
+    await page.keyboard.type(" and wind");
+    await page.getByRole("button", { name: "Run again", exact: true }).click();
+    await until(async () => /and wind/.test(await page.getByTestId("rerun-after").innerText()), "the changed answer");
+    await clicks(2, "ask again with a change");
+    await tab.go("Health");
+    const group = page.getByTestId("failed-runs").first();
+    await group.waitFor();
+    for (const part of ["1 user", "models.upstream"]) contains(tidy(await group.innerText()), part, "what fails, for whom");
+    await clicks(1, "see what fails, since when and for whom");
+    const key = world.unique();
+    await world.api_(server).run(`pieces 3 [${key}]`, { wait: null });
+    await until(() => world.openai.requests(key).length > 0, "a run in progress");
+    await tab.open("runs?state=running");
+    await page.evaluate(() => { window.clicks = 0; });
+    await page.getByRole("button", { name: "Stop all…", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop them", exact: true }).click();
+    await until(() => world.openai.requests(key)[0].aborted, "the end of the run");
+    await clicks(2, "stop the runs that a filter shows");
+  } },
   { name: "pin-offered", slice: 4, about: "where the server writes no cases, the dialog has the file as a download; without the right there is no button", async run(world) {
     const server = await world.keyed();
     const ada = await world.browser({ user: "ada", route: "chat" });
