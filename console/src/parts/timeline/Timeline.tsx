@@ -44,7 +44,7 @@ export function Timeline({ snapshot, run, now, isStored = true, isCompact = fals
       origin,
       isCompact ? 2 : isNarrow ? 3 : 6,
     );
-  }, [timeline, run, now, origin, isNarrow]);
+  }, [timeline, run, now, origin, isNarrow, isCompact]);
   const { box, rows: visible, height, scrollTo } = useRows(rows.length, ROW_PX);
   const current = rows.findIndex((row) => row.span.key === chosen);
   const row = rows[current];

@@ -1,1 +1,0 @@
-import{Et as e,Tt as t}from"./index-k4dYzMTM.js";import{t as n}from"./FlowView-nmxTGfYg.js";function r({plugin:r,graph:i,note:a}){return e(`div`,{className:`draft-graph`,children:[a&&t(`p`,{className:`muted`,children:a}),t(n,{plugin:r,graph:i,flow:null})]})}export{r as default};

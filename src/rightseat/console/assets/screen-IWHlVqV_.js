@@ -1,1 +1,0 @@
-import{b as e,ft as t}from"./index-k4dYzMTM.js";function n(n){return function(){let r=n[t().language];return(t,n)=>e(r[t],n)}}export{n as t};
