@@ -83,15 +83,20 @@ generate:
 docs:
     mkdocs build --strict
 
+# Make the files of a release in a clean clone, and its commit and tag: just release 1.2.3, with --dry-run without these two
+release VERSION *ARGS:
+    {{ bin }}/python -m tests.release {{ VERSION }} {{ ARGS }}
+
 # Pin the requirements anew; `just lock --upgrade` takes the newest versions
 lock *ARGS:
     {{ compile }} {{ ARGS }} pyproject.toml --constraint requirements/constraints.in --output-file requirements/base.txt
     {{ compile }} {{ ARGS }} requirements/dev.in --output-file requirements/dev.txt
     {{ compile }} {{ ARGS }} requirements/docs.in --output-file requirements/docs.txt
     {{ compile }} {{ ARGS }} requirements/build.in --output-file requirements/build.txt
+    {{ compile }} {{ ARGS }} requirements/release.in --output-file requirements/release.txt
     {{ compile }} {{ ARGS }} requirements/uv.in --output-file requirements/uv.txt
     for file in requirements/servers/*.in; do {{ compile }} {{ ARGS }} $file --output-file ${file%.in}.txt; done
-    {{ compile }} {{ ARGS }} pyproject.toml --extra local --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --extra bedrock --extra azure --extra vertex --extra oidc --constraint requirements/dev.txt --output-file requirements/fleet.txt
+    {{ compile }} {{ ARGS }} pyproject.toml --extra local --extra live --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --extra bedrock --extra azure --extra vertex --extra oidc --constraint requirements/dev.txt --output-file requirements/fleet.txt
 
 # Pin the packages of vLLM anew. UV_FIND_LINKS or UV_EXTRA_INDEX_URL must name a place that has torch's CPU build
 lock-vllm *ARGS:

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from rightseat import app, config
+from rightseat import __version__, app, config
 from rightseat.app.cors import MAX_LOGGED_ORIGINS
 from rightseat.app.request_id import add_vary_origin
 from rightseat.core.ask import Ask
@@ -80,7 +80,7 @@ async def test_health_returns_status_and_version(serve: Serve) -> None:
     async with serve(build("")) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await client.get("/health")
 
-    assert answer.json() == {"status": "ok", "version": "0.1.0"}
+    assert answer.json() == {"status": "ok", "version": __version__}
 
 
 # Opening and closing

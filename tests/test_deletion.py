@@ -310,7 +310,7 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
     assert before == set(PLACES)
     assert (
         told == "Deleted the data of 'alice': 1 threads, 2 runs, 2 files, 1 feedback, "
-        "0 memories, 0 recordings, 0 model calls, 0 usage rows.\n"
+        "0 memories, 0 annotations, 0 recordings, 0 model calls, 0 usage rows.\n"
     )
     assert after == set()
     assert others is not None

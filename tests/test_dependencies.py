@@ -20,6 +20,7 @@ USED_BY_OTHERS = {
     "python-multipart": "Starlette reads forms with it",
     "requests": "google-auth sends its requests with it",
     "uvloop": "uvicorn loads it by name",
+    "websockets": "uvicorn speaks WebSockets with it",
 }
 
 BROUGHT_BY_THE_HOST = {

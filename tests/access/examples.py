@@ -15,6 +15,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.faces import copilotkit
 from rightseat.faces.copilotkit.current.routing import METHODS
 from rightseat.faces.copilotkit.graphql.schema import core_schema
+from rightseat.operations.own_annotations import OwnAnnotations
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_memories import OwnMemories
 from tests.faces.copilotkit.serving import chat
@@ -68,6 +69,7 @@ def run_input(thread: str = THREAD, **fields: Any) -> dict[str, Any]:
 
 
 VOTE = {"id": RUN, "value": "down", "comment": CANARY}
+ACTION = {"type": "user_action", "threadId": THREAD, "payload": {"title": "clicked"}}
 MEMORY = {"content": "Likes tea", "kind": "topical"}
 
 LOAD = "query Load($data: LoadAgentStateInput!) { loadAgentState(data: $data) { threadExists state messages } }"
@@ -105,6 +107,7 @@ COPILOTKIT: dict[str, Example] = {
     "POST memories/subscribe": Example("POST", "memories/subscribe", status=404),
     "PATCH memories/{memory}": Example("PATCH", "memories/memory_1", MEMORY, status=404),
     "DELETE memories/{memory}": Example("DELETE", "memories/memory_1", status=404),
+    "POST annotate": Example("POST", "annotate", ACTION, begins=True),
     "POST transcribe": Example("POST", "transcribe", {"audio": "UklGRg==", "mimeType": "audio/wav"}, status=503),
     "Query.hello": Example("POST", "", {"query": "{ hello }"}),
     "Query.availableAgents": Example("POST", "", {"query": "{ availableAgents { agents { id } } }"}),
@@ -116,8 +119,10 @@ COPILOTKIT: dict[str, Example] = {
 def copilotkit_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
     """Every way to every operation: by its path, in an envelope, and by GraphQL in a POST or a GET."""
     feedback = OwnFeedback(runtime, None)
-    auth, memories = RouteAuth("copilotkit"), OwnMemories(None)
-    operations = copilotkit.operations(runtime, copilotkit.Options(), auth, feedback=feedback, memories=memories)
+    auth, memories, annotations = RouteAuth("copilotkit"), OwnMemories(None), OwnAnnotations(None)
+    operations = copilotkit.operations(
+        runtime, copilotkit.Options(), auth, feedback=feedback, memories=memories, annotations=annotations
+    )
     for method, path in operations:
         example = placed(known(f"{method} {path}"))
         yield f"{method} {path}", replace(example, path=f"{base}/{example.path}")
@@ -291,6 +296,7 @@ OPERATOR: dict[str, Example] = {
     "GET feedback/counts": Example("GET", "feedback/counts"),
     "GET memories": Example("GET", "memories"),
     "DELETE memories/{memory}": Example("DELETE", "memories/memory_1", status=404),
+    "GET annotations": Example("GET", "annotations"),
     "POST feedback": Example("POST", "feedback", VOTE, shows=True, changes=True),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
     "GET threads": Example("GET", "threads", shows=True),

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from rightseat import app, config
+from rightseat import __version__, app, config
 from tests.conftest import Serve
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -59,7 +59,7 @@ async def test_a_program_gets_json(serve: Serve, accept: str) -> None:
     base = str(answer.url).rstrip("/")
     assert answer.json() == {
         "name": "rightseat",
-        "version": "0.1.0",
+        "version": __version__,
         "faces": [
             {
                 "type": "openai",

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from rightseat import __version__
 from rightseat.installation import install_command
 from tests.cli.conftest import Run
 from tests.cli.test_serve import serving, url_in
@@ -292,7 +293,7 @@ def test_doctor_finds_no_problem_before_the_first_start(run: Run) -> None:
 
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[1] == "ok       rightseat: rightseat 0.1.0."
+    assert lines[1] == f"ok       rightseat: rightseat {__version__}."
     assert lines[-1].startswith("errors 0, warnings 0, ")
     assert not Path(".rightseat").exists()
 
@@ -316,5 +317,5 @@ def test_doctor_finds_no_problem_with_a_running_server(run: Run) -> None:
         result = run("doctor", "--port", port)
 
     assert result.exit_code == 0
-    assert f"rightseat 0.1.0 is running at http://127.0.0.1:{port}." in result.stdout
+    assert f"rightseat {__version__} is running at http://127.0.0.1:{port}." in result.stdout
     assert f".rightseat/rightseat.db is in use by the server at http://127.0.0.1:{port}." in result.stdout

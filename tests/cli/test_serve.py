@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from rightseat import __version__
 from rightseat.installation import install_command
 from tests.cli.conftest import Run
 from tests.cli.server_process import WAIT_S
@@ -78,7 +79,7 @@ def test_serve_without_a_file_and_a_key_prints_that_it_uses_the_built_in_model()
         errors = end(process)
 
     assert answer.json() == {"data": {"hello": "Hello World"}}
-    assert said[0] == "rightseat 0.1.0"
+    assert said[0] == f"rightseat {__version__}"
     assert re.fullmatch(r"  console  http://127\.0\.0\.1:\d+/console/#/\?setup=[2-9A-Z]{4}-[2-9A-Z]{4}", said[1])
     assert re.fullmatch(r"  serves   http://127\.0\.0\.1:\d+/v1  openai", said[3])
     assert said[5:] == [

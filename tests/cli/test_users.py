@@ -26,9 +26,8 @@ def test_a_user_without_stored_data_can_be_deleted(run: Run) -> None:
     result = run("users", "forget", "alice", "--yes")
 
     assert (
-        result.output
-        == "Deleted the data of 'alice': 0 threads, 0 runs, 0 files, 0 feedback, 0 memories, 0 recordings, "
-        "0 model calls, 0 usage rows.\n"
+        result.output == "Deleted the data of 'alice': 0 threads, 0 runs, 0 files, 0 feedback, 0 memories, "
+        "0 annotations, 0 recordings, 0 model calls, 0 usage rows.\n"
     )
 
 
@@ -38,7 +37,7 @@ def test_an_archive_is_named_after_its_user_and_overwrites_no_file(run: Run) -> 
 
     assert first.output == (
         "Wrote the data of '../alice@example.com' to alice-example.com.zip: "
-        "0 threads, 0 files, 0 feedback, 0 memories, 0 recordings, 0 model calls, 0 usage rows.\n"
+        "0 threads, 0 files, 0 feedback, 0 memories, 0 annotations, 0 recordings, 0 model calls, 0 usage rows.\n"
     )
     assert second.exit_code == 1
     assert second.output == "Error: alice-example.com.zip cannot be created: File exists.\n"

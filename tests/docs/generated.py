@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.compatibility import page as compatibility
 from tests.docs import configuration, coverage, operator_api, plugins, rules
+from tests.stability import frozen
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "console"
@@ -21,6 +22,7 @@ GENERATORS = (
     rules.generate,
     compatibility.generate,
     coverage.generate,
+    frozen.generate,
 )
 INSTALL = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 

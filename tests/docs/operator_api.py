@@ -10,6 +10,7 @@ import msgspec
 from rightseat.faces._shared.feedback import FeedbackLine
 from rightseat.faces.operator import Refusal
 from rightseat.faces.operator.access import AccessLine, CreatedKey
+from rightseat.faces.operator.annotations import AnnotationPage
 from rightseat.faces.operator.approvals import ApprovalLine
 from rightseat.faces.operator.audit_trail import AuditPage
 from rightseat.faces.operator.connect import FaceLine
@@ -49,6 +50,7 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "GET feedback": ("200", VotePage),
     "GET feedback/counts": ("200", VoteCounts),
     "GET memories": ("200", MemoryPage),
+    "GET annotations": ("200", AnnotationPage),
     "POST feedback": ("200", FeedbackLine),
     "POST runs/{run}/pin": ("201", PinnedLine),
     "GET runs/{run}/calls": ("200", ModelCallPage),

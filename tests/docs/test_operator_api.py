@@ -34,6 +34,7 @@ READ = [
     ("GET feedback", "feedback"),
     ("GET feedback/counts", "feedback/counts"),
     ("GET memories", "memories"),
+    ("GET annotations", "annotations"),
     ("GET approvals", "approvals"),
     ("GET flows", "flows"),
     ("GET flows/{plugin}/{flow}", "flows/steps/five"),

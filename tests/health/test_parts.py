@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from rightseat import app, config
+from rightseat import __version__, app, config
 from rightseat.health.address import find_running_server
 from rightseat.health.clock import judge_skew
 from rightseat.health.origins import normalize_origin
@@ -37,7 +37,10 @@ async def test_a_server_that_runs_is_recognised(diagnose: Diagnose, serve: Serve
         port = int(url.rpartition(":")[2])
         found = [*await diagnose("port", "", port), *await diagnose("version", "", port)]
 
-    assert [finding.detail for finding in found] == [f"rightseat 0.1.0 is running at {url}.", "rightseat 0.1.0."]
+    assert [finding.detail for finding in found] == [
+        f"rightseat {__version__} is running at {url}.",
+        f"rightseat {__version__}.",
+    ]
 
 
 async def test_a_server_of_another_version_is_a_warning(diagnose: Diagnose, serve: Serve) -> None:
@@ -48,7 +51,7 @@ async def test_a_server_of_another_version_is_a_warning(diagnose: Diagnose, serv
         (found,) = await diagnose("version", "", int(url.rpartition(":")[2]))
 
     assert found.state == "warning"
-    assert found.detail == f"The server at {url} runs rightseat 0.0.9, but 0.1.0 is installed here."
+    assert found.detail == f"The server at {url} runs rightseat 0.0.9, but {__version__} is installed here."
 
 
 async def test_another_server_with_a_health_page_is_not_ours(serve: Serve) -> None:

@@ -26,6 +26,7 @@ from rightseat.engines.local import LocalEngine
 from rightseat.limits.prices import Prices
 from rightseat.logs.memory import MemoryLog
 from rightseat.operations.activity import RunActivity
+from rightseat.operations.annotations import AnnotationQuery
 from rightseat.operations.feedback import FeedbackQuery, SentJudgement
 from rightseat.operations.memories import MemoryQuery
 from rightseat.operations.own_feedback import OwnFeedback
@@ -133,6 +134,7 @@ METHODS = find_methods()
 NEWS = {"following", "subscribe"}
 """They return nothing that is stored; the tests of their own are below."""
 QUERIES = {ThreadQuery: ThreadQuery(), RunQuery: RunQuery(), FeedbackQuery: FeedbackQuery(), MemoryQuery: MemoryQuery()}
+QUERIES |= {AnnotationQuery: AnnotationQuery()}
 
 
 async def call(world: World, name: str, operator: Operator) -> Any:

@@ -2,13 +2,11 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,72 +19,27 @@ from rightseat.core.threads import Thread
 from rightseat.stores import sql
 from tests.conditions import Paced
 from tests.services import REDIS, keys, schema
+from tests.upgrades.old_code import ROOT, WAIT_S, Server, extract, start_program
 
 pytestmark = pytest.mark.whole
 
-OLD_COMMIT = "42c36c1"
-"""The first commit with today's names, and with the tables of the migrations up to 0004."""
-ROOT = Path(__file__).parents[2]
+OLD_COMMITS = {"42c36c1": "0004", "340655e": "0013"}
+"""Each with the version of its tables: the first commit with today's names, and the one of `test_recorded_state.py`."""
 CLIENTS = 6
 TYPE = re.compile(r'data: \{"type":"(\w+)"')
-WAIT_S = 120.0
 
 
-@pytest.fixture(scope="module")
-def old_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = subprocess.run(["git", "archive", OLD_COMMIT, "src"], cwd=ROOT, capture_output=True, check=False)
-    if found.returncode:
-        pytest.skip(f"this clone does not have the commit {OLD_COMMIT}")
-    folder = tmp_path_factory.mktemp("old")
-    subprocess.run(["tar", "--extract", "--directory", folder], input=found.stdout, check=True)
-    return folder / "src"
+@dataclass(frozen=True)
+class OldCode:
+    source: Path
+    version: str
+    """The version of its tables."""
 
 
-class Server:
-    """One replica: a process with the code of `source`."""
-
-    def __init__(self, source: Path, file: Path) -> None:
-        self._source = source
-        self._file = file
-        self.url = ""
-
-    async def start(self) -> "Server":
-        command = ("serve", "--config", str(self._file), "--port", "0")
-        self.process = await start_program(self._source, *command)
-        self.output: list[str] = []
-        self._is_open = asyncio.Event()
-        self._reader = asyncio.create_task(self._read())
-        await asyncio.wait_for(self._is_open.wait(), WAIT_S)
-        assert self.url, "\n".join(self.output)
-        return self
-
-    async def end(self, how: signal.Signals) -> None:
-        if self.process.returncode is None:
-            self.process.send_signal(how)
-        await asyncio.wait_for(self.process.wait(), WAIT_S)
-        await self._reader
-
-    async def _read(self) -> None:
-        assert self.process.stdout is not None
-        async for line in self.process.stdout:
-            self.output.append(line.decode().rstrip())
-            if "  serves " in self.output[-1]:
-                (self.url,) = re.findall(r"http://127\.0\.0\.1:\d+", self.output[-1])
-                self._is_open.set()
-        self._is_open.set()
-
-
-async def start_program(source: Path, *arguments: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "rightseat",
-        *arguments,
-        env=os.environ | {"PYTHONPATH": str(source)},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
+@pytest.fixture(scope="module", params=[pytest.param("42c36c1", marks=pytest.mark.night), "340655e"])
+def old_code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> OldCode:
+    source = extract(request.param, tmp_path_factory.mktemp("old"))
+    return OldCode(source, OLD_COMMITS[request.param])
 
 
 class Load:
@@ -189,13 +142,13 @@ def assert_whole(thread: Thread | None, id: str) -> None:
 
 
 @pytest.mark.night  # the gate replaces one server on SQLite, and tests/stores migrates PostgreSQL under load
-async def test_servers_are_replaced_one_by_one(old_code: Path, tmp_path: Path) -> None:
+async def test_servers_are_replaced_one_by_one(old_code: OldCode, tmp_path: Path) -> None:
     new_code = ROOT / "src"
     async with schema() as database, keys() as prefix:
         stores = {"type": "sql", "url": database, "lease_seconds": 2}
         log = {"type": "redis", "url": REDIS, "prefix": prefix}
         file = configure(tmp_path, threads=stores, log=log, engine={"type": "dbos", "url": database})
-        servers = [await Server(old_code, file).start() for _ in range(2)]
+        servers = [await Server(old_code.source, file).start() for _ in range(2)]
         load = Load([server.url for server in servers])
         try:
             async with load.running():
@@ -214,7 +167,7 @@ async def test_servers_are_replaced_one_by_one(old_code: Path, tmp_path: Path) -
             for server in servers:
                 await server.end(signal.SIGTERM)
 
-        assert b"migrated the tables of threads from version 0004 to " in printed
+        assert f"migrated the tables of threads from version {old_code.version} to ".encode() in printed
         async with sql.build_beside(sql.Options(url=database)) as threads:
             for id in load.threads:
                 assert_whole(await threads.load(id, ANYONE), id)
@@ -224,9 +177,9 @@ async def test_servers_are_replaced_one_by_one(old_code: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.night)])
-async def test_a_server_on_sqlite_is_replaced(how: signal.Signals, old_code: Path, tmp_path: Path) -> None:
+async def test_a_server_on_sqlite_is_replaced(how: signal.Signals, old_code: OldCode, tmp_path: Path) -> None:
     file = configure(tmp_path, engine={"type": "dbos"})
-    server = await Server(old_code, file).start()
+    server = await Server(old_code.source, file).start()
     load = Load([server.url])
     try:
         async with load.running():
@@ -238,7 +191,8 @@ async def test_a_server_on_sqlite_is_replaced(how: signal.Signals, old_code: Pat
     finally:
         await server.end(signal.SIGTERM)
 
-    assert [line for line in server.output if "migrated the tables of threads from version 0004 to " in line]
+    migrated = f"migrated the tables of threads from version {old_code.version} to "
+    assert [line for line in server.output if migrated in line]
     async with sql.build_beside(sql.Options(path=tmp_path / "state" / "rightseat.db")) as threads:
         for id in load.threads:
             assert_whole(await threads.load(id, ANYONE), id)

@@ -598,6 +598,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/annotations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnnotationPage"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runs/{run}/pin": {
         parameters: {
             query?: never;
@@ -2178,6 +2222,23 @@ export interface components {
             message: string | null;
             tools: string[];
         };
+        /** @description The newest first. `next` is the `after` of the next page. */
+        AnnotationPage: {
+            annotations: components["schemas"]["AnnotationRow"][];
+            next: string | null;
+        };
+        /** @description A stored annotation. Times are ISO 8601, in UTC; `occurred_at` is what the page sent. `agent` is that of the thread, null if the thread is not stored. */
+        AnnotationRow: {
+            id: string;
+            owner: string;
+            thread: string;
+            agent: string | null;
+            type: string;
+            payload: unknown;
+            client_event_id: string | null;
+            occurred_at: string | null;
+            created_at: string;
+        };
         /** @description A vote of the user. `id` and the times are null once it is withdrawn. */
         FeedbackLine: {
             runId: string | null;
@@ -2701,6 +2762,8 @@ export type FeedbackCount = components['schemas']['FeedbackCount'];
 export type MemoryPage = components['schemas']['MemoryPage'];
 export type RememberedLine = components['schemas']['RememberedLine'];
 export type MemoryOrigin = components['schemas']['MemoryOrigin'];
+export type AnnotationPage = components['schemas']['AnnotationPage'];
+export type AnnotationRow = components['schemas']['AnnotationRow'];
 export type FeedbackLine = components['schemas']['FeedbackLine'];
 export type PinnedLine = components['schemas']['PinnedLine'];
 export type ModelCallPage = components['schemas']['ModelCallPage'];

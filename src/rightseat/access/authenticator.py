@@ -18,7 +18,7 @@ from rightseat.access.authorization import OpenRequests
 from rightseat.access.ended_sessions import EndedSessions
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.scopes import AuthenticatedUser
-from rightseat.access.sessions import SessionExpired, Sessions
+from rightseat.access.sessions import SessionClaims, SessionExpired, Sessions
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.access.trusted_issuer import TrustedIssuer
 from rightseat.core.audit import AUDIT_LOGGER
@@ -175,7 +175,10 @@ class Authenticator:
 
     def resume_session(self, cookie: str, sessions: Sessions) -> AuthenticatedUser:
         """Raises `SessionExpired`, or `Unauthenticated` if its key is revoked or has expired."""
-        claims = sessions.read(cookie)
+        return self.resume_claims(sessions.read(cookie), sessions)
+
+    def resume_claims(self, claims: SessionClaims, sessions: Sessions) -> AuthenticatedUser:
+        """The same for the content of a cookie, whose end is not checked again."""
         self.ended_sessions.check(claims.id)
         if claims.sign_in:
             if not hmac.compare_digest(claims.sign_in, self._sign_in_rules):

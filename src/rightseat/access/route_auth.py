@@ -21,6 +21,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.websockets import WebSocket
 
 from rightseat.access import credentials, scopes
 from rightseat.access.authenticator import Authenticator
@@ -38,7 +39,7 @@ from rightseat.access.held_response import HeldResponse, is_event_stream, is_sho
 from rightseat.access.host_login import HostLogin
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import AuthenticatedUser, read_rights
-from rightseat.access.sessions import SessionExpired, Sessions
+from rightseat.access.sessions import SessionClaims, SessionExpired, Sessions
 from rightseat.access.trusted_issuer import TrustedIssuer
 from rightseat.access.user_token import set_caller_token
 from rightseat.core.ask import ANYONE, Principal
@@ -58,10 +59,15 @@ from rightseat.reads import READS
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
 RouteEndpoint = Callable[[Request], Awaitable[Response]]
+SocketHandler = Callable[[WebSocket], Awaitable[None]]
+SocketEndpoint = Callable[[WebSocket], Awaitable[None]]
 WriteRefusal = Callable[[RightseatError], Response]
 Challenge = Callable[[Request, RightseatError], str]
 
 audit = logging.getLogger(AUDIT_LOGGER)
+
+OPEN_USER = AuthenticatedUser(ANYONE.id, ("*",), "no credential")
+"""Of a face that needs no credential."""
 
 
 def write_plain_challenge(request: Request, error: RightseatError) -> str:
@@ -299,6 +305,31 @@ class RouteAuth:
         auth = self.require_credential() if requires_credential else self
         return ProtectedEndpoint(self._face_auth, auth, handler, refuse, challenge).respond
 
+    async def open_socket_session(self, request: HTTPConnection, sessions: Sessions) -> str:
+        """A token with which the page of this request may open a socket. Raises `Unauthenticated`."""
+        user = find_authorization(request).user
+        if self._authenticator is not None and user is not None and user.key:
+            return await self._authenticator.open_session(request.headers, sessions)
+        return sessions.open_for_token(user or OPEN_USER)
+
+    def resume_socket_session(self, claims: SessionClaims, sessions: Sessions) -> Principal:
+        """The user whose page may open a socket. Raises `Unauthenticated`, `InsufficientScope`."""
+        if self._authenticator is None:
+            user = AuthenticatedUser(claims.user, claims.scopes, "a token of a page")
+        else:
+            user = self._authenticator.resume_claims(claims, sessions)
+        return self._admit(user, None)
+
+    @property
+    def keys_revision(self) -> int:
+        """Another one after each change of a key; keys can expire without it."""
+        stored = self._authenticator.stored if self._authenticator is not None else None
+        return 0 if stored is None else stored.revision
+
+    def protect_socket(self, handler: SocketHandler) -> SocketEndpoint:
+        """The endpoint of a route for WebSockets. The handler admits each user by `resume_socket_session`."""
+        return ProtectedSocket(self._face_auth, handler).respond
+
     def publish(self, handler: Handler) -> RouteEndpoint:
         """Return the endpoint of a route that anyone may call. Only for files that are the same for all."""
         return ProtectedEndpoint(self._face_auth, RouteAuth(self.face), handler, refuse_plainly).respond
@@ -381,6 +412,19 @@ class ProtectedEndpoint:
         return WatchedResponse(response, watch, self.refuse)
 
 
+@dataclass(frozen=True, slots=True)
+class ProtectedSocket:
+    """A handler of WebSockets, which checks the token of each."""
+
+    face_auth: RouteAuth
+    handler: SocketHandler
+
+    async def respond(self, websocket: WebSocket) -> None:
+        address: str | None = websocket.client.host if websocket.client else None
+        CALLER.set(Caller(address=find_client_network(address) if address else ""))
+        await self.handler(websocket)
+
+
 @runtime_checkable
 class ForwardingEndpoint(Protocol):
     """An endpoint that calls another one, which may change."""
@@ -403,4 +447,4 @@ def find_route_auth(endpoint: object) -> RouteAuth | None:
     owner = endpoint.__self__ if isinstance(endpoint, MethodType) else None
     if isinstance(owner, ForwardingEndpoint):
         return find_route_auth(owner.target)
-    return owner.face_auth if isinstance(owner, ProtectedEndpoint) else None
+    return owner.face_auth if isinstance(owner, ProtectedEndpoint | ProtectedSocket) else None

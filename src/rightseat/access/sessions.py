@@ -34,7 +34,7 @@ class SessionClaims(msgspec.Struct, frozen=True, omit_defaults=True):
 
     A session of a key has `key` and `proof`, one of a token `user` and `scopes`. One of a sign-in also has `sign_in`:
     the rules under which the identity provider's claims were accepted. `id` is random; a session that an older version
-    opened gets its signature as its id.
+    opened gets its signature as its id, and has no `opened_at`.
     """
 
     expires_at: float
@@ -44,6 +44,7 @@ class SessionClaims(msgspec.Struct, frozen=True, omit_defaults=True):
     scopes: tuple[str, ...] = ()
     sign_in: str = ""
     id: str = ""
+    opened_at: float = 0.0
 
 
 class SessionExpired(Unauthenticated):
@@ -93,9 +94,13 @@ class Sessions:
         if not hmac.compare_digest(self._signature(body).encode(), signature.encode()):
             raise SessionExpired
         claims = msgspec.json.decode(base64.urlsafe_b64decode(body), type=SessionClaims)
+        self.check_end(claims)
+        return claims if claims.id else msgspec.structs.replace(claims, id=signature)
+
+    def check_end(self, claims: SessionClaims) -> None:
+        """Raises `SessionExpired`."""
         if claims.expires_at < time.time():
             raise SessionExpired
-        return claims if claims.id else msgspec.structs.replace(claims, id=signature)
 
     def prove(self, key: AccessKey) -> str:
         """Identifies the key by its hash, which the cookie must not reveal."""
@@ -105,6 +110,7 @@ class Sessions:
         return time.time() + self._seconds
 
     def _sign(self, claims: SessionClaims) -> str:
+        claims = msgspec.structs.replace(claims, opened_at=time.time())
         body = base64.urlsafe_b64encode(msgspec.json.encode(claims)).decode()
         return f"{body}.{self._signature(body)}"
 

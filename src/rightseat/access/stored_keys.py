@@ -37,7 +37,6 @@ class StoredKeys:
         cancels_runs: bool = True,
         poll_interval: float = POLL_INTERVAL_S,
         max_unconfirmed: float = MAX_UNCONFIRMED_S,
-        write_interval: float = WRITE_INTERVAL_S,
     ) -> None:
         self.store = store
         self.cancel_runs: Callable[[Collection[str]], Awaitable[object]] | None = None
@@ -46,7 +45,6 @@ class StoredKeys:
         """Of the keys in the configuration file, whose last uses are stored too."""
         self._cancels_runs = cancels_runs
         self._max_unconfirmed = max_unconfirmed
-        self._write_interval = write_interval
         self._keys = Keys()
         self._names: frozenset[str] = frozenset()
         self._revoked: frozenset[str] = frozenset()
@@ -59,13 +57,18 @@ class StoredKeys:
         )
 
     async def __aenter__(self) -> Self:
-        self._write_at = time.monotonic() + self._write_interval
+        self._write_at = time.monotonic() + WRITE_INTERVAL_S
         await self._poll.open(self._follow_up)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._poll.close()
         await self._write_uses()
+
+    @property
+    def revision(self) -> int:
+        """Another one after each change of any key."""
+        return self._revision
 
     def find(self, credential: str) -> AccessKey | None:
         """The key, which may be revoked or expired: see `check`."""
@@ -114,7 +117,7 @@ class StoredKeys:
     async def _follow_up(self) -> None:
         await self._cancel_revoked()
         if time.monotonic() >= self._write_at:
-            self._write_at = time.monotonic() + self._write_interval
+            self._write_at = time.monotonic() + WRITE_INTERVAL_S
             await self._write_uses()
 
     async def _cancel_revoked(self) -> None:

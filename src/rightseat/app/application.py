@@ -1,5 +1,6 @@
 """The ASGI application of a server: checks hosts and origins, and calls the routes of faces on a fast path."""
 
+import logging
 from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI
@@ -19,6 +20,11 @@ from rightseat.core.errors import OriginNotAllowed, RightseatError
 from rightseat.faces._shared.base_url import PUBLIC_URL
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import RAW_SEND
+from rightseat.faces._shared.socket_token import hide_token
+
+logger = logging.getLogger(__name__)
+
+POLICY_VIOLATION = 1008
 
 
 class Application(FastAPI):
@@ -83,6 +89,8 @@ class Application(FastAPI):
         return self._cors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            return await self._open_socket(scope, receive, send)
         if scope["type"] != "http":
             return await self._cors(scope, receive, send)
         cors = self._find_cors(scope)
@@ -108,6 +116,22 @@ class Application(FastAPI):
         else:
             await respond(plain, scope, receive, send)
 
+    async def _open_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A page of another origin is refused as if it wanted to change something: it could read what is sent."""
+        hide_token(scope)
+        try:
+            check_head(scope)
+            self._hosts.check(scope)
+            if (origin := find_header(scope, b"origin")) is not None:
+                self._check_origin(scope, self._find_cors(scope), origin)
+        except RightseatError as error:
+            logger.info("refused a WebSocket at %s: %s", scope["path"], error)
+            await receive()  # the opening message
+            return await send({"type": "websocket.close", "code": POLICY_VIOLATION})
+        if self._server.public_url:
+            scope[PUBLIC_URL] = self._server.public_url
+        await self._cors(scope, receive, send)
+
     def _check_origin(self, scope: Scope, cors: CORSMiddleware, origin: str | None) -> None:
         """Pages of other origins may not change anything, not even by a request that needs no preflight (CSRF)."""
         if origin is None or is_same_origin(origin, scope) or cors.is_allowed_origin(origin):
@@ -117,7 +141,7 @@ class Application(FastAPI):
         if cors is self._closed_cors:
             raise OriginNotAllowed("Pages of other origins may not call this address, whatever `server.origins` lists.")
         self._refused_origins.log(origin, scope["path"])
-        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+        if scope.get("method") not in ("GET", "HEAD", "OPTIONS"):
             shown = repr(origin[:255])
             raise OriginNotAllowed(f"The origin {shown} is not allowed. An operator can add it to `server.origins`.")
 

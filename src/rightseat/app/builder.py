@@ -1,6 +1,7 @@
 """Builds every part that the configuration names into one `Assembly`; nothing is opened yet."""
 
 import inspect
+import logging
 from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -33,8 +34,9 @@ from rightseat.core.faces import ServedFace
 from rightseat.core.full_storage import is_storage_full
 from rightseat.core.guard import Guard
 from rightseat.core.hooks import Hooks
+from rightseat.core.log import Log
 from rightseat.core.model import Model, set_model_key
-from rightseat.core.run.observers import RunObservers
+from rightseat.core.run.observers import RunListeners, RunObservers
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Toolbox
 from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
@@ -49,9 +51,11 @@ from rightseat.limits.options import build_limits
 from rightseat.limits.prices import Price, Prices
 from rightseat.limits.read_limits import ReadLimits
 from rightseat.limits.store import LimitStore
+from rightseat.operations.changes import CarriesChanges, LiveChanges
 from rightseat.operations.database_metrics import ReportsDatabase
 from rightseat.operations.evals import Evals, SharedModels
 from rightseat.operations.memories import MemoriesNotSupported
+from rightseat.operations.own_annotations import OwnAnnotations
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_memories import OwnMemories
 from rightseat.operations.own_threads import OwnThreads
@@ -59,10 +63,13 @@ from rightseat.operations.service import Operations
 from rightseat.operations.stops import FleetEngine
 from rightseat.operations.store import Store, store_of
 from rightseat.operations.workbench import SupportsWorkbench
+from rightseat.outages import OutageLog
 from rightseat.stores.files import MemoryArtifacts
 
 if TYPE_CHECKING:
     from rightseat.telemetry.budget_webhook import BudgetWebhook
+
+logger = logging.getLogger(__name__)
 
 USAGE_DELAY_S = 5.0  # without limits, usage is written so late at most, for all runs together
 MIN_SECRET_CHARS = 8  # placeholders such as `ollama` are no secrets, and occur in many log lines
@@ -113,6 +120,8 @@ class Assembly:
     own_threads: OwnThreads | None = None
     feedback: OwnFeedback | None = None
     memories: OwnMemories | None = None
+    annotations: OwnAnnotations | None = None
+    changes: LiveChanges | None = None
     evals: Callable[[], Evals | None] | None = None
     prices: Prices = field(default_factory=Prices)
     fingerprint: str = ""
@@ -143,11 +152,13 @@ def assemble(
     host: HostLogin | None = None,
     hooks: Hooks | None = None,
     doubles: ModelDoubles | None = None,
+    has_sockets: bool = False,
 ) -> Assembly:
     """Build every part. `own` are toolboxes that all agents get, beside those that they name.
 
     `is_worker`: other processes use the same files at the same time. `host` is the login of the application around a
     copilot, `hooks` are those of the configuration if they are loaded already, and `doubles` replace models in tests.
+    `has_sockets`: the server that serves the application accepts WebSockets.
     """
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
     if is_worker:
@@ -175,6 +186,7 @@ def assemble(
     server_observers = observe_server(config, readiness, databases, store.lease)
     recorder = build_recorder(config, store)
     prompts = build_prompt_recording(config, store)
+    changes = memories.changes = build_changes(config, log, store) if has_sockets else None
     runtime = Runtime(
         agents,
         log=log,
@@ -189,7 +201,7 @@ def assemble(
         ),
         observers=RunObservers(
             combine_observers(observers),
-            sources.activity,
+            sources.activity if changes is None else RunListeners((sources.activity, changes)),
             sources.transient_runs,
             server_observers.count_takeover,
             recorder.record if recorder and config.evals.record == "all" else None,
@@ -198,6 +210,7 @@ def assemble(
     workbenches = [one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)]
     prices = metering.prices if metering else prices_of(config)
     operations = build_operations(runtime, store, sources, workbenches, prices, prompts)
+    operations.changes = changes
     runtime.faces = [describe_face(face, has_keys=authenticator is not None) for face in config.faces]
     if authenticator is not None and authenticator.stored is not None:
         authenticator.stored.cancel_runs = runtime.cancel_runs_of_keys
@@ -212,7 +225,7 @@ def assemble(
     )
     ledger = metering.ledger if metering else None
     sampler = server_observers.sampler
-    stores = (log, threads, sources.audit, webhook, ledger, engine)
+    stores = (log, threads, changes, sources.audit, webhook, ledger, engine)
     owned = (*stores, *inner_parts, authenticator, identity_provider, readiness, sampler)
     addresses = [dependency.address for dependency in dependencies_of(config)]
     own_server = OwnServer(
@@ -238,6 +251,8 @@ def assemble(
         own_threads=OwnThreads(store.records) if store.records is not None else None,
         feedback=OwnFeedback(runtime, store.feedback, sources.transient_runs, recorder),
         memories=memories,
+        annotations=OwnAnnotations(store.annotations),
+        changes=changes,
         evals=build_evals(config, store, log, SharedModels(registry.models, prices, ledger)),
         prices=prices,
         fingerprint=fingerprint_of(config),
@@ -263,6 +278,14 @@ def build_memories(config: Config, store: Store) -> OwnMemories:
     if agents and store.memories is None:
         raise ConfigError(f"agents.{agents[0]}.memory: {MemoriesNotSupported().message}")
     return OwnMemories(store.memories, config.memory, agents)
+
+
+def build_changes(config: Config, log: Log, store: Store) -> LiveChanges | None:
+    """What announces changes to open lists; None if no face has such lists."""
+    if not any(getattr(face.options, "live", False) for face in config.faces):
+        return None
+    bus = log.changes() if isinstance(log, CarriesChanges) else None
+    return LiveChanges(OutageLog("the announcements of changes between servers", logger), bus, store.deletions)
 
 
 def build_webhook(options: WebhookOptions) -> "BudgetWebhook":

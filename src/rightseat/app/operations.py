@@ -96,6 +96,7 @@ def build_operations(
         prices=prices,
         feedback=store.feedback,
         memories=store.memories,
+        annotations=store.annotations,
         model_calls=store.model_calls,
         records_prompts=prompts is not None,
         is_alone=store.threads.reap_every is None,

@@ -46,6 +46,8 @@ def build_router(assembly: Assembly) -> APIRouter:
             own_threads=assembly.own_threads,
             feedback=assembly.feedback,
             memories=assembly.memories,
+            annotations=assembly.annotations,
+            changes=assembly.changes,
             evals=assembly.evals,
             fingerprint=assembly.fingerprint,
         )

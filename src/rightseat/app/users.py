@@ -1,5 +1,6 @@
 """Exports or deletes all stored data of one user, while servers use the same databases and files."""
 
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,11 +14,15 @@ from rightseat.core.run.durable import read_all_entries
 from rightseat.core.types import JsonValue
 from rightseat.limits.report import describe_rows
 from rightseat.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
+from rightseat.operations.annotations import UserAnnotations
+from rightseat.operations.changes import CarriesChanges, announce_from_command
 from rightseat.operations.feedback import UserFeedback
 from rightseat.operations.memories import UserMemories
 from rightseat.operations.model_calls import UserModelCalls
 from rightseat.operations.recordings import UserRecordings
 from rightseat.operations.users import FileRecord, ThreadRecord, UserRecords, UserStore
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -73,7 +78,20 @@ class UserData:
             deleted.runs += await self.delete_threads(ids, user)
         await self.store.delete_files(user)
         await self._forget_records(user, deleted)  # what was stored meanwhile
+        await self._announce(user)
         return deleted
+
+    async def _announce(self, user: str) -> None:
+        """Open lists of the user become empty. Without it they do when they are loaded again."""
+        bus = self.log.changes(is_command=True) if isinstance(self.log, CarriesChanges) else None
+        if bus is None:
+            return
+        try:
+            await announce_from_command(bus, user)
+        except Exception as error:
+            logger.warning(
+                "open lists of %r are stale until they are loaded again: %s", user, str(error) or type(error).__name__
+            )
 
     async def _forget_records(self, user: str, deleted: DeletedCounts) -> None:
         for part in self.records:
@@ -101,6 +119,7 @@ async def opened(config: Config) -> AsyncIterator[UserData]:
     """Raises `ConfigError` if the threads are in the memory of a server."""
     async with opened_store(config) as store, opened_log(config) as log:
         records = [*records_of(config), UserFeedback(store.feedback), UserMemories(store.memories)]
+        records += [UserAnnotations(store.annotations)]
         records += [UserRecordings(store.recordings), UserModelCalls(store.model_calls), UsageRecords(store.limits)]
         yield UserData(store, log, config.engine.module.build(config.engine.options), records)
 

@@ -152,7 +152,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._wait_for_the_next()
 
     def _wait_for_the_next(self) -> None:
-        if self.waiting_since is None and self.cycle.response_complete:
+        """There is no cycle if the first request of a connection opens a WebSocket."""
+        if self.waiting_since is None and getattr(self.cycle, "response_complete", False):
             self.waiting_since = time.monotonic()
 
     def _refuse_head(self) -> None:

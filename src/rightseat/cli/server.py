@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import gc
+import logging
 import os
 import socket
 import sys
@@ -33,7 +34,11 @@ from rightseat.cli.untyped_json import UntypedJson
 from rightseat.config import FILE, Config, ConfiguredPart, Server
 from rightseat.core.errors import ConfigError
 from rightseat.health.warnings import explain_missing_auth, warnings
+from rightseat.installation import install_command
 
+logger = logging.getLogger(__name__)
+
+MAX_SOCKET_FRAME_BYTES = 65_536
 SHUTDOWN_MARGIN_S = 2  # for streams to send that their run was ended
 TICKS_PER_TRIM = 10  # of the server, which has ten a second
 CONNECTION_DRAIN_S = 0.3  # for the requests of connections that were just accepted
@@ -58,7 +63,8 @@ def serve(
     config = load_config(options)
     telemetry = config.telemetry
     setup.set_up_logging(access=access_log, runs=True, form=telemetry.log_format, level=telemetry.log_level)
-    assembly = app.assemble(config, is_worker=options.is_worker)
+    sockets = find_socket_protocol(config)
+    assembly = app.assemble(config, is_worker=options.is_worker, has_sockets=sockets is not None)
     served: ASGIApp = app.application(assembly, config.server)
     if options.is_without_file and config.server.is_local:
         served = UntypedJson(served, openai_path(config))
@@ -69,7 +75,10 @@ def serve(
             interface="asgi3",
             proxy_headers=False,  # `ProxyHeaders` also logs why headers are ignored
             http=HttpProtocol,
-            ws="none",
+            ws=sockets or "none",
+            ws_max_size=MAX_SOCKET_FRAME_BYTES,
+            ws_per_message_deflate=False,  # it takes 40 KB for each socket
+            ws_ping_interval=None,  # a timer for each socket; pages send heartbeats
             lifespan="off",  # `RightseatServer` opens the parts
             log_config=None,
             access_log=access_log,
@@ -84,6 +93,20 @@ def serve(
         run(server, bound)
     if server.is_restarting:
         start_again()
+
+
+def find_socket_protocol(config: Config) -> type[asyncio.Protocol] | None:
+    """None if no face has live lists, or if the package for WebSockets is not installed."""
+    if not any(getattr(face.options, "live", False) for face in config.faces):
+        return None
+    try:
+        found: type[asyncio.Protocol] = import_module("rightseat.cli.socket_protocol").SocketProtocol
+    except ModuleNotFoundError as error:
+        if error.name != "websockets":
+            raise
+        logger.info("Lists do not follow changes of other windows: %s", install_command("live"))
+        return None
+    return found
 
 
 def prepare_setup(

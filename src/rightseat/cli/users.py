@@ -35,7 +35,7 @@ def export(user: str, path: Path | None, output: Path | None) -> None:
     """Write the data of USER to a ZIP file.
 
     It contains a JSON file for each thread, with its messages, state, approvals and the events of its runs, the files
-    that runs created, feedback, memories, and usage. USER is the user id of keys and tokens.
+    that runs created, feedback, memories, annotations, and usage. USER is the user id of keys and tokens.
     """
     setup.set_up_logging()
     file = output or Path(f"{file_name(user)}.zip")
@@ -60,10 +60,10 @@ def export(user: str, path: Path | None, output: Path | None) -> None:
 def forget(user: str, path: Path | None, yes: bool, cases: bool) -> None:
     """Delete the data of USER.
 
-    Deletes threads with their messages, runs, approvals and files, files without a thread, recordings, feedback and
-    memories. Usage is moved to the user `deleted`. Lists the cases that were pinned from runs of the user. Servers may
-    be running. Revoke the user's keys first, or new data may follow. Log lines and audit lines that name the user are
-    not deleted.
+    Deletes threads with their messages, runs, approvals and files, files without a thread, recordings, feedback,
+    memories and annotations. Usage is moved to the user `deleted`. Lists the cases that were pinned from runs of the
+    user. Servers may be running. Revoke the user's keys first, or new data may follow. Log lines and audit lines that
+    name the user are not deleted.
     """
     setup.set_up_logging()
     config = setup.load(path)

@@ -87,9 +87,9 @@ def parse(
     return config
 
 
-def read_server(path: Path, environ: Mapping[str, str] | None = None) -> Server:
+def read_server(path: Path) -> Server:
     """The section `server` alone, of a file that has problems elsewhere; the defaults if it cannot be read."""
-    return _read_section(path, "server", Server, environ)
+    return _read_section(path, "server", Server)
 
 
 def read_evals_folder(path: Path) -> Path:
@@ -98,9 +98,9 @@ def read_evals_folder(path: Path) -> Path:
     return path.parent / (folder or "evals")
 
 
-def _read_section(path: Path, name: str, options: type[Section], environ: Mapping[str, str] | None = None) -> Section:
+def _read_section(path: Path, name: str, options: type[Section]) -> Section:
     try:
-        document = documents.load(path.read_text(encoding="utf-8"), os.environ if environ is None else environ)
+        document = documents.load(path.read_text(encoding="utf-8"), os.environ)
         return options.model_validate(document.value[name])
     except (OSError, UnicodeDecodeError, documents.UnreadableDocument, ValidationError, KeyError, TypeError):
         return options()

@@ -60,10 +60,10 @@ class AuditStore(Protocol):
 class AuditTrail(logging.Handler):
     """Keeps nothing while the logger's level is above INFO. While it is open, it writes the lines to its store."""
 
-    def __init__(self, max_lines: int = MAX_LINES, store: AuditStore | None = None) -> None:
+    def __init__(self, store: AuditStore | None = None) -> None:
         super().__init__(logging.INFO)
         self.store = store
-        self._lines: deque[AuditLine] = deque(maxlen=max_lines)
+        self._lines: deque[AuditLine] = deque(maxlen=MAX_LINES)
         self._unwritten: deque[AuditLine] = deque(maxlen=MAX_UNWRITTEN)
         self._is_store_away = False
         self._writing: asyncio.Task[None] | None = None

@@ -193,10 +193,18 @@ class UserMemories:
         self._store = store
 
     async def read_user(self, user: str) -> Sequence[JsonValue]:
-        return await self._store.read_user(user)
+        return [join_source(row) for row in await self._store.read_user(user)]
 
     async def forget_user(self, user: str) -> int:
         return await self._store.forget_user(user)
+
+
+def join_source(row: JsonValue) -> JsonValue:
+    """A memory with what it came from in `source`, as operators see it."""
+    if not isinstance(row, dict):
+        return row
+    source = {name: row.get(f"source_{name}") for name in ("thread", "run", "message", "tools")}
+    return {name: value for name, value in row.items() if not name.startswith("source_")} | {"source": source}
 
 
 @runtime_checkable

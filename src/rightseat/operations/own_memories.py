@@ -9,6 +9,7 @@ from rightseat.core.errors import BadRequest, InsufficientScope
 from rightseat.core.guard import Guard
 from rightseat.core.guards.verdicts import run_check
 from rightseat.operations.audit_lines import write_line
+from rightseat.operations.changes import LiveChanges
 from rightseat.operations.memories import (
     MAX_QUERY_CHARS,
     ChecksMemories,
@@ -56,6 +57,8 @@ class OwnMemories:
         self.guards: Sequence[Guard] = ()
         """Set once the guards are built: they are built after the agents, which need this."""
         self._known_store = store
+        self.changes: LiveChanges | None = None
+        """Announces changes of memories to open lists; None without such lists."""
 
     @property
     def store(self) -> MemoryStore:
@@ -93,6 +96,7 @@ class OwnMemories:
         """
         memory = await self._read(principal, sent, sent.scope or "user", may_share=may_share)
         row = await self.store.add(memory, self.options.max_per_user)
+        self._announce(row)
         return note_shared(principal, row, "added")
 
     async def replace(self, principal: Principal, id: str, sent: SentMemory, *, may_share: bool) -> MemoryRow:
@@ -100,6 +104,8 @@ class OwnMemories:
         old = await self._find(principal, id, may_share=may_share)
         memory = await self._read(principal, sent, sent.scope or old.scope, may_share=may_share)
         row = await self.store.replace(id, old.owner, memory)
+        self._announce(old, is_deleted=True)
+        self._announce(row)
         return note_shared(principal, row, "replaced")
 
     async def remove(self, principal: Principal, id: str, *, may_share: bool = False) -> MemoryRow:
@@ -107,6 +113,7 @@ class OwnMemories:
         row = await self._find(principal, id, may_share=may_share)
         if not await self.store.remove(id, row.owner):
             raise MemoryNotFound(id)
+        self._announce(row, is_deleted=True)
         return note_shared(principal, row, "removed")
 
     async def check(self, text: str) -> str:
@@ -120,7 +127,13 @@ class OwnMemories:
     async def save(self, memory: NewMemory) -> MemoryRow:
         """Store what a model saves, once it is checked. Raises `TooManyMemories`."""
         kept = msgspec.structs.replace(memory, retention_days=self.options.retention_days)
-        return await self.store.add(kept, self.options.max_per_user)
+        row = await self.store.add(kept, self.options.max_per_user)
+        self._announce(row)
+        return row
+
+    def _announce(self, row: MemoryRow, *, is_deleted: bool = False) -> None:
+        if self.changes is not None:
+            self.changes.change_memory(row.id, row.owner, is_deleted=is_deleted)
 
     async def find(self, principal: Principal, id: str) -> MemoryRow:
         """One of the user's own. Raises `MemoryNotFound`."""

@@ -17,8 +17,10 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending
 from rightseat.limits.prices import Prices
 from rightseat.operations.activity import Activity, Announcement, PluginActivity, RunActivity, ThreadActivity
+from rightseat.operations.annotations import AnnotationQuery, AnnotationRow, AnnotationsNotSupported, AnnotationStore
 from rightseat.operations.audit import MAX_LINES, AuditLine, AuditQuery, AuditTrail
 from rightseat.operations.audit_lines import Openings, write_line
+from rightseat.operations.changes import LiveChanges
 from rightseat.operations.feedback import (
     Bucket,
     FeedbackCount,
@@ -98,6 +100,7 @@ class Operations:
         prices: Prices | None = None,
         feedback: FeedbackStore | None = None,
         memories: MemoryStore | None = None,
+        annotations: AnnotationStore | None = None,
         model_calls: ModelCallStore | None = None,
         records_prompts: bool = False,
         is_alone: bool = True,
@@ -112,11 +115,14 @@ class Operations:
         self._recent = recent
         self._known_feedback = feedback
         self._memories = memories
+        self._annotations = annotations
         self._model_calls = model_calls
         self._transient_runs = transient_runs
         self._threads = VisibleThreads(runtime, records)
         self._new_runs = NewRuns(records, is_alone=is_alone)
         self._openings = Openings()
+        self.changes: LiveChanges | None = None
+        """Announces deleted memories to open lists; None without such lists."""
 
     @property
     def _records(self) -> Records:
@@ -327,10 +333,25 @@ class Operations:
             raise MemoriesNotSupported
         if not await self._memories.remove(id, owner):
             raise MemoryNotFound(id)
+        if self.changes is not None:
+            self.changes.change_memory(id, owner, is_deleted=True)
         if owner is None:
             write_line("%s removed the shared memory %s", operator.id, id)
         elif owner != operator.id:
             write_line("%s removed memory %s of %s", operator.id, id, owner)
+
+    # Annotations
+
+    async def list_annotations(self, operator: Operator, query: AnnotationQuery) -> Page[AnnotationRow]:
+        """What users did in pages, with its words. Raises as a search of `list_threads`."""
+        reader = make_reader(operator, query.owner, query.agent, is_search=True)
+        await hold_read()
+        if self._annotations is None:
+            raise AnnotationsNotSupported
+        page = await self._annotations.list(msgspec.structs.replace(query, reader=reader))
+        if query.owner != operator.id and page.rows:
+            write_line("%s read annotations of %s", operator.id, query.owner or "all users")
+        return page
 
     # Files
 

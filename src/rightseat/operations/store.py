@@ -6,8 +6,10 @@ from typing import Protocol, runtime_checkable
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.threads import Threads
 from rightseat.limits.store import LimitStore
+from rightseat.operations.annotations import AnnotationStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
+from rightseat.operations.changes import DeletionStore
 from rightseat.operations.ended_sessions import EndedSessionStore
 from rightseat.operations.feedback import FeedbackStore
 from rightseat.operations.leases import HeldLease
@@ -38,6 +40,8 @@ class Store:
     audit: AuditStore | None = None
     feedback: FeedbackStore | None = None
     memories: MemoryStore | None = None
+    annotations: AnnotationStore | None = None
+    deletions: DeletionStore | None = None
     recordings: Recordings | None = None
     model_calls: ModelCallStore | None = None
     pins: PinStore | None = None

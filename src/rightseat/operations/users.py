@@ -12,6 +12,7 @@ from rightseat.core.messages import Call
 from rightseat.core.threads import Thread
 from rightseat.core.types import JsonValue
 from rightseat.limits.store import LimitStore
+from rightseat.operations.annotations import AnnotationStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.feedback import FeedbackStore
@@ -72,6 +73,9 @@ class UserStore(Protocol):
 
     @property
     def memories(self) -> MemoryStore: ...
+
+    @property
+    def annotations(self) -> AnnotationStore: ...
 
     @property
     def recordings(self) -> Recordings: ...

@@ -22,10 +22,9 @@ SCRIPTS = {
 }
 
 
-def build_scope(ask: Ask, starter: str = "") -> Scope:
-    """`starter` is the question if the user sent none."""
+def build_scope(ask: Ask) -> Scope:
     last = next((at for at, one in reversed(list(enumerate(ask.messages))) if one.role == "user"), None)
-    question = (ask.messages[last].text.strip() if last is not None else "") or starter
+    question = ask.messages[last].text.strip() if last is not None else ""
     return Scope(
         question,
         files=tuple(list_uploads(ask.messages)),

@@ -80,16 +80,15 @@ class StepFailed(RightseatError):
     status = 502
 
     def __init__(
-        self, code: StepErrorCode, message: str, *, status: int | None = None, details: JsonValue = None, step: str = ""
+        self, code: StepErrorCode, message: str, *, status: int | None = None, details: JsonValue = None
     ) -> None:
         super().__init__(message)
         self.code = code
         self.upstream_status = status
         self.details = details
-        self.step = step
 
     def problem(self, step: str = "") -> "StepProblem":
-        return StepProblem(self.code, self.message, self.step or step, self.upstream_status, self.details)
+        return StepProblem(self.code, self.message, step, self.upstream_status, self.details)
 
 
 class SchemaMismatch(StepFailed):

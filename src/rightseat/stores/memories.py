@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, case, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Delete, case, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rightseat.core.ids import new_id
@@ -19,7 +19,7 @@ from rightseat.operations.memories import (
     read_memory_cursor,
 )
 from rightseat.operations.records import Page
-from rightseat.stores import rows
+from rightseat.stores import deletions, rows
 from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.struct_rows import StructRows
 from rightseat.stores.tables import memories, suspect_sources, threads
@@ -108,7 +108,7 @@ class SqlMemories:
 
 def add(connection: Connection, memory: NewMemory, limit: int, dialect: str) -> MemoryRow:
     owner = lock_owner(connection, memory.owner, dialect)
-    connection.execute(delete(memories).where(memories.c.owner == owner, is_expired(rows.now())))
+    note_deleted(connection, delete(memories).where(memories.c.owner == owner, is_expired(rows.now())))
     known = connection.execute(select(*MEMORY_ROWS.columns).where(memories.c.digest == memory.digest)).first()
     if known is not None:
         return MEMORY_ROWS.read(known)
@@ -124,7 +124,8 @@ def replace(connection: Connection, id: str, owner: str | None, memory: NewMemor
     old = connection.execute(delete(memories).where(*own_row(id, owner)).returning(memories.c.created_at)).first()
     if old is None:
         raise MemoryNotFound(id)
-    connection.execute(delete(memories).where(memories.c.digest == memory.digest))
+    deletions.add(connection, "memory", memory.owner or SHARED_OWNER, [id])
+    note_deleted(connection, delete(memories).where(memories.c.digest == memory.digest))
     return insert(connection, memory, old.created_at)
 
 
@@ -172,7 +173,7 @@ def own_row(id: str, owner: str | None) -> tuple[ColumnElement[bool], ...]:
 
 
 def remove(connection: Connection, id: str, owner: str | None) -> bool:
-    return bool(connection.execute(delete(memories).where(*own_row(id, owner))).rowcount)
+    return note_deleted(connection, delete(memories).where(*own_row(id, owner))) > 0
 
 
 def is_expired(now: str) -> ColumnElement[bool]:
@@ -233,10 +234,18 @@ def forget_user(connection: Connection, user: str) -> int:
     if not user:
         return 0
     connection.execute(update(memories).where(memories.c.approved_by == user).values(approved_by=None))
-    return connection.execute(delete(memories).where(memories.c.owner == user)).rowcount
+    return note_deleted(connection, delete(memories).where(memories.c.owner == user))
 
 
 def expire(connection: Connection, before: str, limit: int) -> int:
     """Delete memories whose time has passed. Returns how many."""
     old = select(memories.c.id).where(is_expired(before)).limit(limit)
-    return connection.execute(delete(memories).where(memories.c.id.in_(old))).rowcount
+    return note_deleted(connection, delete(memories).where(memories.c.id.in_(old)))
+
+
+def note_deleted(connection: Connection, statement: Delete) -> int:
+    """Execute the statement, and remember the ids of the rows for lists that follow. Returns their number."""
+    gone = connection.execute(statement.returning(memories.c.owner, memories.c.id)).all()
+    for owner in {row.owner for row in gone}:
+        deletions.add(connection, "memory", owner, [row.id for row in gone if row.owner == owner])
+    return len(gone)

@@ -30,6 +30,8 @@ from rightseat.operations.store import Store
 from rightseat.stores import rows
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.limits import MemoryLimits
+from rightseat.stores.memory_annotations import MemoryAnnotations
+from rightseat.stores.memory_deletions import MemoryDeletions
 from rightseat.stores.memory_feedback import MemoryFeedback
 from rightseat.stores.memory_memories import MemoryMemories
 from rightseat.stores.memory_records import MemoryRecords, StoredThread, unexpired
@@ -58,7 +60,9 @@ class MemoryThreads:
         self.artifacts = MemoryArtifacts(max_mb)
         self.feedback = MemoryFeedback(lambda: list(self._threads.values()))
         self.records = MemoryRecords(lambda: list(self._threads.values()), self.artifacts, self.feedback.find_vote)
-        self.memories = MemoryMemories(lambda: list(self._threads.values()))
+        self.deletions = MemoryDeletions()
+        self.memories = MemoryMemories(lambda: list(self._threads.values()), self.deletions)
+        self.annotations = MemoryAnnotations(lambda: list(self._threads.values()))
         self.limits = MemoryLimits()
         self._epoch = 0
 
@@ -70,6 +74,8 @@ class MemoryThreads:
             limits=self.limits,
             feedback=self.feedback,
             memories=self.memories,
+            annotations=self.annotations,
+            deletions=self.deletions,
         )
 
     async def claim(
@@ -259,10 +265,13 @@ class MemoryThreads:
                 self._delete(oldest)
 
     def _delete(self, thread_id: str) -> None:
-        self._size -= self._threads.pop(thread_id).size_bytes
+        deleted = self._threads.pop(thread_id)
+        self._size -= deleted.size_bytes
+        self.deletions.add("thread", deleted.owner, thread_id)
         self.artifacts.delete_thread(thread_id)
         self.feedback.delete_thread(thread_id)
         self.memories.delete_thread(thread_id)
+        self.annotations.delete_thread(thread_id, deleted.owner)
 
 
 def size(messages: Sequence[Message], state: JsonValue) -> int:

@@ -8,6 +8,7 @@ import msgspec
 from rightseat.core.ask import includes_agent
 from rightseat.core.ids import new_id
 from rightseat.core.types import JsonValue
+from rightseat.operations.changes import EVERYONE
 from rightseat.operations.memories import (
     MemoryNotFound,
     MemoryQuery,
@@ -18,13 +19,15 @@ from rightseat.operations.memories import (
 )
 from rightseat.operations.records import Page, RecordReader
 from rightseat.stores import rows
+from rightseat.stores.memory_deletions import MemoryDeletions
 from rightseat.stores.memory_records import StoredThread
 
 
 class MemoryMemories:
-    """`threads` are those of the store."""
+    """`threads` and `deletions` are those of the store."""
 
-    def __init__(self, threads: Callable[[], Sequence[StoredThread]]) -> None:
+    def __init__(self, threads: Callable[[], Sequence[StoredThread]], deletions: MemoryDeletions) -> None:
+        self._deletions = deletions
         self._threads = threads
         self._rows: dict[str, MemoryRow] = {}  # by the digest
         self._suspicions: dict[str, set[str]] = {}  # by thread
@@ -49,11 +52,14 @@ class MemoryMemories:
         digest = self._find(id, owner)
         if digest is None:
             raise MemoryNotFound(id)
-        return self._insert(memory, self._rows.pop(digest).created_at)
+        old = self._pop(digest)
+        if memory.digest in self._rows:
+            self._pop(memory.digest)
+        return self._insert(memory, old.created_at)
 
     async def remove(self, id: str, owner: str | None) -> bool:
         digest = self._find(id, owner)
-        return digest is not None and self._rows.pop(digest, None) is not None
+        return digest is not None and self._pop(digest) is not None
 
     async def list_own(self, owner: str) -> Sequence[MemoryRow]:
         self._delete_expired()
@@ -79,13 +85,18 @@ class MemoryMemories:
         return [msgspec.to_builtins(row) for row in self._rows.values() if row.owner == user]
 
     async def forget_user(self, user: str) -> int:
-        before = len(self._rows)
-        self._rows = {
-            digest: msgspec.structs.replace(row, approved_by=None) if row.approved_by == user else row
-            for digest, row in self._rows.items()
-            if row.owner != user
-        }
-        return before - len(self._rows)
+        own = [digest for digest, row in self._rows.items() if row.owner == user]
+        for digest in own:
+            self._pop(digest)
+        for digest, row in self._rows.items():
+            if row.approved_by == user:
+                self._rows[digest] = msgspec.structs.replace(row, approved_by=None)
+        return len(own)
+
+    def _pop(self, digest: str) -> MemoryRow:
+        row = self._rows.pop(digest)
+        self._deletions.add("memory", row.owner or EVERYONE, row.id)
+        return row
 
     def _insert(self, memory: NewMemory, created_at: str) -> MemoryRow:
         owned = {stored.summary.id for stored in self._threads() if stored.owner == memory.author}
@@ -116,7 +127,8 @@ class MemoryMemories:
 
     def _delete_expired(self) -> None:
         now = rows.now()
-        self._rows = {digest: row for digest, row in self._rows.items() if (row.expires_at or "~") > now}
+        for digest in [digest for digest, row in self._rows.items() if (row.expires_at or "~") <= now]:
+            self._pop(digest)
 
 
 def is_wanted_memory(row: MemoryRow, query: MemoryQuery) -> bool:

@@ -29,7 +29,9 @@ from rightseat.operations.store import Store
 from rightseat.operations.users import FileRecord, ThreadRecord
 from rightseat.parts import StatePath
 from rightseat.stores import (
+    annotations,
     audit,
+    deletions,
     ended_sessions,
     feedback,
     file_queries,
@@ -46,10 +48,12 @@ from rightseat.stores import (
     usage_months,
     user_queries,
 )
+from rightseat.stores.annotations import SqlAnnotations
 from rightseat.stores.api_keys import SqlApiKeys
 from rightseat.stores.artifacts import SqlArtifacts
 from rightseat.stores.audit import SqlAudit
 from rightseat.stores.databases import Sqlite, connect
+from rightseat.stores.deletions import SqlDeletions
 from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
@@ -119,6 +123,8 @@ class SqlThreads:
         self.audit = SqlAudit(database)
         self.feedback = SqlFeedback(database)
         self.memories = SqlMemories(database)
+        self.annotations = SqlAnnotations(database)
+        self.deletions = SqlDeletions(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
@@ -148,6 +154,8 @@ class SqlThreads:
             audit=self.audit,
             feedback=self.feedback,
             memories=self.memories,
+            annotations=self.annotations,
+            deletions=self.deletions,
             recordings=self.recordings,
             model_calls=self.model_calls,
             pins=self.pins,
@@ -360,6 +368,7 @@ class SqlThreads:
         return [run_id for run_id in run_ids if run_id not in live]
 
     async def expire(self) -> AsyncGenerator[Sequence[str], None]:
+        await self._delete_before(deletions.expire, deletions.RETENTION)
         await self._delete_before(file_queries.expire_files, FILE_RETENTION)
         while await self._database.write(ended_sessions.expire, time.time(), DELETE_BATCH_ROWS):
             pass
@@ -372,7 +381,8 @@ class SqlThreads:
             await self._delete_before(expire, timedelta())
         if self._retention_days is None:
             return
-        await self._delete_before(feedback.expire, timedelta(days=self._retention_days))
+        for expire in (feedback.expire, annotations.expire):
+            await self._delete_before(expire, timedelta(days=self._retention_days))
         before, threads = rows.now(ago=timedelta(days=self._retention_days)), 0
         while (found := await self._database.write(thread_queries.expire, before, DELETE_BATCH_THREADS))[0]:
             threads += found[0]

@@ -214,6 +214,38 @@ suspect_sources = Table(
 )
 """The names of tools and other sources whose untrusted content a thread of an agent with memory has had."""
 
+annotations = Table(
+    "annotations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("thread_id", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("client_event_id", Text),
+    Column("occurred_at", Text),
+    Column("created_at", Text, nullable=False),
+    Index("ix_annotations_owner_event", "owner", "client_event_id", unique=True),
+    Index("ix_annotations_owner_created_at", "owner", "created_at", "id"),
+    Index("ix_annotations_created_at", "created_at", "id"),
+    Index("ix_annotations_thread_id", "thread_id"),
+)
+"""A page may annotate a thread before its first run, so the thread need not have a row. `payload` is JSON."""
+
+deletions = Table(
+    "deletions",
+    metadata,
+    Column("number", Number, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("row_id", Text, nullable=False),
+    Column("deleted_at", Text, nullable=False),
+    Index("ix_deletions_owner", "owner", "deleted_at"),
+    Index("ix_deletions_deleted_at", "deleted_at"),
+)
+"""Threads and memories that were deleted in the last hours, for lists that follow changes. `owner` is a hash of the
+user's id, and empty for shared memories."""
+
 recordings = Table(
     "recordings",
     metadata,

@@ -27,10 +27,19 @@ from rightseat.core.messages import Call, Message
 from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Expired, Pending, RunRow, Summary, Thread, ThreadCursor
 from rightseat.core.types import JsonValue
-from rightseat.stores import rows
+from rightseat.stores import deletions, rows
 from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.struct_rows import StructRows
-from rightseat.stores.tables import interrupts, messages, model_calls, prompt_contents, recordings, runs, threads
+from rightseat.stores.tables import (
+    annotations,
+    interrupts,
+    messages,
+    model_calls,
+    prompt_contents,
+    recordings,
+    runs,
+    threads,
+)
 
 THREAD_ID: BindParameter[str] = bindparam("of_thread")
 OWNER: BindParameter[str] = bindparam("of_owner")
@@ -177,9 +186,9 @@ RENAME = update(threads).where(*OWN_THREAD).values(name=bindparam("to_name"), up
 ARCHIVE = update(threads).where(*OWN_THREAD).values(archived=bindparam("to_archived"), updated_at=NOW)
 RUN_IDS = select(runs.c.id).where(runs.c.thread_id == THREAD_ID, runs.c.owner == OWNER)
 DELETE = delete(threads).where(*OWN_THREAD)
-DELETE_RECORDED = [
+DELETE_WITH_THREAD = [
     delete(table).where(table.c.thread_id == THREAD_ID, table.c.owner == OWNER)
-    for table in (recordings, model_calls, prompt_contents)
+    for table in (annotations, recordings, model_calls, prompt_contents)
 ]
 EXPIRED = (
     select(threads.c.id, threads.c.owner)
@@ -215,7 +224,8 @@ def delete_thread(connection: Connection, thread_id: str, owner: str) -> list[st
     run_ids = connection.execute(RUN_IDS, own).scalars().all()
     if not connection.execute(DELETE, own).rowcount:
         raise ThreadNotFound(thread_id)
-    for statement in DELETE_RECORDED:
+    deletions.add(connection, "thread", owner, [thread_id])
+    for statement in DELETE_WITH_THREAD:
         connection.execute(statement, own)
     return list(run_ids)
 

@@ -11,6 +11,7 @@ import pytest
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.operations.feedback import SentJudgement
+from rightseat.operations.own_annotations import SentAnnotation
 from rightseat.operations.own_memories import SentMemory
 from tests.access.examples import OPERATOR
 from tests.conftest import Serve
@@ -399,6 +400,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "POST feedback": ("feedback", {"value": "up"}, [404] * 6),
     "GET memories": ("memories?owner=bob", None, [403, 403, 200, 403, 403, 200]),
     "DELETE memories/{memory}": ("memories/memory_1?owner=bob", None, [403, 403, 403, 404, 403, 403]),
+    "GET annotations": ("annotations?owner=bob", None, [403, 403, 200, 403, 403, 200]),
     "GET files/{file}": ("files/FILE", None, [404, 404, 200, 404, 404, 404]),
     "GET approvals": ("approvals?owner=bob", None, [403, 403, 403, 200, 403, 200]),
     "POST approvals/{interrupt:path}": ("approvals/QUESTION", ANSWER, [404, 403, 403, 202, 404, 404]),
@@ -428,6 +430,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
 }
 SHOWN = {("GET threads", "read"), ("GET threads/{thread:path}", "read"), ("GET runs/{run}/entries", "read")}
 SHOWN |= {("GET files/{file}", "read"), ("GET approvals", "act"), ("GET feedback", "read"), ("GET memories", "read")}
+SHOWN |= {("GET annotations", "read")}
 """Where Bob's words are in the response; nowhere else. The stream has a test of its own."""
 
 
@@ -449,6 +452,10 @@ async def test_a_route_needs_its_right(serve: Serve, grant: str) -> None:
         memories = server.assembly.memories
         assert memories is not None
         await memories.add(Principal("bob"), SentMemory(text=SECRET, kind="topical"), may_share=False)
+        annotations = server.assembly.annotations
+        assert annotations is not None
+        action = SentAnnotation(thread="t1", type="user_action", payload={"title": SECRET})
+        await annotations.add(Principal("bob"), action)
         gina, found, shown = User(server, "given"), dict[str, int](), set[tuple[str, str]]()
         for route, (address, body, _) in EXPECTED.items():
             path = address.replace("RUN", run).replace("QUESTION", question).replace("FILE", file)

@@ -7,7 +7,7 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Annotated, Any, Self
 from urllib.parse import quote_plus
@@ -38,9 +38,7 @@ logger = logging.getLogger(__name__)
 
 DISCOVERY_PATH = "/.well-known/openid-configuration"
 FRESH_S = 3600.0
-REFRESH_INTERVAL_S = 60.0
 RETRY_INTERVAL_S = 1.0
-ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint", "end_session_endpoint")
 PROBLEMS: Mapping[str, SignInProblem] = {
     "access_denied": "denied",
     "login_required": "denied",
@@ -76,10 +74,9 @@ class _TokenResponse(msgspec.Struct):
 class OpenIdProvider:
     """`redirect_url` is where the provider sends browsers back to. It is used inside of its context."""
 
-    def __init__(self, options: Oidc, redirect_url: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, options: Oidc, redirect_url: str) -> None:
         self._options = options
         self._redirect_url = redirect_url
-        self._clock = clock
         self._client = ProviderClient(options, options.timeout)
         self._algorithms = AllowedAlgorithms(algorithms=options.algorithms, strict_check_header=False)
         self._lock = asyncio.Lock()
@@ -230,7 +227,7 @@ class OpenIdProvider:
         try:
             token = await decode_signed(tokens.id_token, self._jwks, self._algorithms)
             claims = CodeIDToken(token.claims, token.header, required, expected)
-            claims.validate(now=int(self._clock()), leeway=self._options.leeway_seconds)
+            claims.validate(now=int(time.time()), leeway=self._options.leeway_seconds)
         except IssuerUnavailable as error:
             raise SignInRefused("unavailable", f"the keys at {metadata.jwks_uri} cannot be read") from error
         except MALFORMED as error:

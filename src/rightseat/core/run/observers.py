@@ -1,6 +1,6 @@
 """What sees the runs of this process, beside the clients that follow them. All of it is fast and raises nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -48,6 +48,29 @@ class NullListener:
 
 
 NO_LISTENER = NullListener()
+
+
+class RunListeners:
+    """Several listeners as one."""
+
+    def __init__(self, listeners: Sequence[RunListener]) -> None:
+        self._listeners = listeners
+
+    def start(self, ask: Ask) -> None:
+        for listener in self._listeners:
+            listener.start(ask)
+
+    def end(self, ask: Ask, last: LastEvent | None) -> None:
+        for listener in self._listeners:
+            listener.end(ask, last)
+
+    def change_thread(self, thread_id: str, owner: str, agent: str, *, is_deleted: bool = False) -> None:
+        for listener in self._listeners:
+            listener.change_thread(thread_id, owner, agent, is_deleted=is_deleted)
+
+    def close(self) -> None:
+        for listener in self._listeners:
+            listener.close()
 
 
 class RememberedRun(Protocol):

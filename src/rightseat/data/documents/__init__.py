@@ -21,15 +21,16 @@ from rightseat.data.values import DocumentPage, ParsedDocument, Sheet, Word
 __all__ = ["DocumentLimits", "DocumentPage", "DocumentReader", "ParsedDocument", "Sheet", "Word", "read"]
 
 MEMORY_BYTES = 1024 * 2**20  # of address space
+MAX_CONCURRENT = 2
 MAX_INLINE_BYTES = 64 * 1024  # of text, read without a child process
 
 
 class DocumentReader:
     """Reads files, few at once: each takes a processor core."""
 
-    def __init__(self, limits: DocumentLimits = DocumentLimits(), max_concurrent: int = 2) -> None:  # noqa: B008  # frozen
+    def __init__(self, limits: DocumentLimits = DocumentLimits()) -> None:  # noqa: B008  # frozen
         self.limits = limits
-        self._slots = asyncio.Semaphore(max_concurrent)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def read(self, content: bytes | str, kind: str, name: str = "") -> ParsedDocument:
         """`kind` is a file's extension or media type, or empty; `content` may be base64. Raises `UnreadableFile`."""

@@ -7,7 +7,7 @@ the first request and runs in a thread. Each renewal repeats the search, so file
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Self
@@ -91,11 +91,9 @@ class AwsCredentials:
         options: AwsOptions,
         region: str,
         service: str,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._region = region
         self._service = service
-        self._clock = clock
         self._configured = configured_keys(options)
         if self._configured is None:
             require("botocore", "`aws` without keys in the configuration", "bedrock")
@@ -110,7 +108,7 @@ class AwsCredentials:
 
     async def headers(self, request: OutgoingRequest) -> Mapping[str, str]:
         keys = self._configured or await self._found.get(self._source.fetch)
-        return sign(request, keys, self._region, self._service, self._clock())
+        return sign(request, keys, self._region, self._service, datetime.now(UTC))
 
     def is_expired(self, status: int, text: str) -> bool:
         return status == 401 or EXPIRED.search(text) is not None

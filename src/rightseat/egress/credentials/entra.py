@@ -7,7 +7,7 @@ object: an old one would return a rejected token again, and reads the token file
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Literal, Self
 
@@ -86,11 +86,11 @@ class EntraOptions(BaseModel):
             yield f"{what} does not use {' and '.join(wrong)}"
 
 
-def credentials(options: EntraOptions, clock: Callable[[], float] = time.monotonic) -> BearerCredentials:
+def credentials(options: EntraOptions) -> BearerCredentials:
     """Raises `ConfigError` if azure-identity is not installed."""
     require("azure.identity", "`entra`", "azure")
     source = _Source(options)
-    return BearerCredentials(source.fetch, (source.secret,), clock)
+    return BearerCredentials(source.fetch, (source.secret,))
 
 
 class _Source:

@@ -7,8 +7,7 @@ so it runs in a thread. It is large, so it is imported with the first token.
 import asyncio
 import json
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
@@ -42,13 +41,11 @@ KINDS = {
 NO_TOKEN = "Google Cloud gives the server no token for its model."  # noqa: S105 - a sentence
 
 
-def credentials(
-    file: Path | None = None, clock: Callable[[], float] = time.monotonic, *, network: NetworkOptions | None = None
-) -> BearerCredentials:
+def credentials(file: Path | None = None, *, network: NetworkOptions | None = None) -> BearerCredentials:
     """`file` contains one of `KINDS`. Without it, google-auth searches the default locations."""
     for module in ("google.auth", "requests"):
         require(module, "A model on Google Cloud", "vertex")
-    return BearerCredentials(_Source(file, network).fetch, (), clock)
+    return BearerCredentials(_Source(file, network).fetch, ())
 
 
 class _Source:

@@ -1,6 +1,7 @@
 """The CopilotKit face: one URL for all client versions. The request body determines the protocol, GraphQL or AG-UI."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +17,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.transcription import Options as Transcription
 from rightseat.faces._shared.responses import check_depth, json_response, read_body, repair_surrogates
+from rightseat.faces.copilotkit.current.annotations import AnnotationOperations
 from rightseat.faces.copilotkit.current.app import OperationHandler
 from rightseat.faces.copilotkit.current.feedback import FeedbackOperations
 from rightseat.faces.copilotkit.current.memories import MemoryOperations
@@ -27,10 +29,13 @@ from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.context import SchemaContext
 from rightseat.faces.copilotkit.graphql.loader import GraphQLLoader
 from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
+from rightseat.faces.copilotkit.live import LiveLists
+from rightseat.operations.changes import LiveChanges
+from rightseat.operations.own_annotations import OwnAnnotations
 from rightseat.operations.own_feedback import OwnFeedback
 from rightseat.operations.own_memories import OwnMemories
 from rightseat.operations.own_threads import OwnThreads
-from rightseat.parts import AgentName
+from rightseat.parts import AgentName, StatePath
 
 if TYPE_CHECKING:
     from rightseat.faces.copilotkit.graphql.operations import GraphQL
@@ -58,6 +63,14 @@ class Options(BaseModel):
     """Seconds without data before an event stream sends a keep-alive comment, so that proxies keep it open."""
     transcription: Transcription | None = None
     """The server that transcribes recordings. Unset: clients show no microphone."""
+    live: bool = True
+    """Lists of threads and memories, and open chats, follow changes of other windows by a WebSocket. It needs the extra
+    `live`, and `rightseat serve`."""
+    max_sockets_per_user: int = Field(default=20, ge=1, le=10_000)
+    """How many WebSockets a user may have open at this face, on one server. A page opens up to two."""
+    session_key: StatePath = Path("session.key")
+    """The file with the secret that signs tokens for WebSockets; it is created if it does not exist. A relative path is
+    relative to `server.state_dir`. Several servers behind one address need the same file."""
 
 
 def routes(
@@ -67,11 +80,16 @@ def routes(
     own_threads: OwnThreads | None = None,
     feedback: OwnFeedback | None = None,
     memories: OwnMemories | None = None,
+    annotations: OwnAnnotations | None = None,
+    changes: LiveChanges | None = None,
 ) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
     graphql = GraphQLLoader(lambda: build_graphql(runtime, options, auth))
-    current = OperationHandler(operations(runtime, options, auth, own_threads, feedback, memories), max_bytes)
+    runs = build_runs(runtime, options, auth)
+    live = build_live(runtime, options, auth, runs, memories, changes)
+    served = operations(runtime, options, auth, own_threads, feedback, memories, annotations, runs=runs, live=live)
+    current = OperationHandler(served, max_bytes)
 
     async def post(request: Request, principal: Principal) -> Response:
         try:
@@ -115,6 +133,8 @@ def routes(
 
     router.add_route(options.path, auth.protect(post, refuse), methods=["POST"])
     router.add_route(options.path, auth.protect(get, refuse), methods=["GET"])
+    if live is not None:
+        router.add_websocket_route(live.route, auth.protect_socket(live.serve))
     if not options.single_endpoint:
         rest = options.path.rstrip("/") + "/{rest:path}"
         router.add_route(rest, auth.protect(below, refuse), methods=["GET", "POST", "PATCH", "DELETE"])
@@ -139,8 +159,53 @@ def operations(
     own_threads: OwnThreads | None = None,
     feedback: OwnFeedback | None = None,
     memories: OwnMemories | None = None,
+    annotations: OwnAnnotations | None = None,
+    *,
+    runs: RunOperations | None = None,
+    live: LiveLists | None = None,
 ) -> Routes:
-    runs = RunOperations(
+    runs = runs or build_runs(runtime, options, auth)
+    threads = ThreadOperations(runtime, runs, own_threads, live)
+    remembered = MemoryOperations(memories, runs, auth, options.path, live) if memories is not None else None
+    if remembered is not None:
+        runs.describe_memories = remembered.describe
+    runs.live = live
+    return {
+        **runs.routes(),
+        **threads.routes(),
+        **(live.routes() if live is not None else {}),
+        **TranscriptionOperations(options.transcription, runtime).routes(),
+        **(FeedbackOperations(feedback).routes() if feedback is not None else {}),
+        **(AnnotationOperations(annotations).routes() if annotations is not None else {}),
+        **(remembered.routes() if remembered is not None else {}),
+    }
+
+
+def build_live(
+    runtime: Runtime,
+    options: Options,
+    auth: RouteAuth,
+    runs: RunOperations,
+    memories: OwnMemories | None,
+    changes: LiveChanges | None,
+) -> LiveLists | None:
+    """None if the server or the face has no WebSockets."""
+    if changes is None or not options.live or options.single_endpoint:
+        return None
+    return LiveLists(
+        runtime,
+        changes,
+        auth,
+        lambda: runs.agents,
+        memories,
+        path=options.path,
+        key_file=options.session_key,
+        max_sockets_per_user=options.max_sockets_per_user,
+    )
+
+
+def build_runs(runtime: Runtime, options: Options, auth: RouteAuth) -> RunOperations:
+    return RunOperations(
         runtime,
         options.agents,
         options.agent,
@@ -151,17 +216,6 @@ def operations(
         auth=auth,
         path=files_path(options),
     )
-    threads = ThreadOperations(runtime, runs, own_threads)
-    remembered = MemoryOperations(memories, runs, auth, options.path) if memories is not None else None
-    if remembered is not None:
-        runs.describe_memories = remembered.describe
-    return {
-        **runs.routes(),
-        **threads.routes(),
-        **TranscriptionOperations(options.transcription, runtime).routes(),
-        **(FeedbackOperations(feedback).routes() if feedback is not None else {}),
-        **(remembered.routes() if remembered is not None else {}),
-    }
 
 
 def files_path(options: Options) -> str | None:

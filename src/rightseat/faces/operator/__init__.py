@@ -25,6 +25,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.handlers import convert_errors
 from rightseat.faces._shared.responses import json_response, read_body
 from rightseat.faces.operator.access import AccessRoutes
+from rightseat.faces.operator.annotations import AnnotationRoutes
 from rightseat.faces.operator.approvals import ApprovalRoutes
 from rightseat.faces.operator.audit_trail import AuditRoute
 from rightseat.faces.operator.connect import ConnectRoutes
@@ -108,6 +109,7 @@ def routes(
         **AuditRoute(operations).routes(),
         **FeedbackRoutes(operations, feedback).routes(),
         **MemoryRoutes(operations).routes(),
+        **AnnotationRoutes(operations).routes(),
         **EvalRoutes(operations, evals).routes(),
         **ModelCallRoutes(operations).routes(),
         **FlowRoutes(runtime, auth).routes(),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from rightseat.core.errors import BadRequest
 from rightseat.faces._shared.responses import read_number
 from rightseat.faces.operator.requests import OperatorRequest
+from rightseat.operations.annotations import AnnotationQuery
 from rightseat.operations.feedback import VOTES, FeedbackQuery, Vote
 from rightseat.operations.memories import MEMORY_KINDS, MEMORY_SCOPES, MemoryQuery
 from rightseat.operations.records import RunQuery, ThreadQuery
@@ -79,6 +80,20 @@ def read_memory_query(request: OperatorRequest) -> MemoryQuery:
         scope=next((known for known in MEMORY_SCOPES if known == scope), None),
         kind=next((known for known in MEMORY_KINDS if known == kind), None),
         agent=read_text(query, "agent"),
+        after=query.get("after"),
+        limit=read_limit(query),
+    )
+
+
+def read_annotation_query(request: OperatorRequest) -> AnnotationQuery:
+    """Raises `BadRequest`."""
+    query = request.http.query_params
+    return AnnotationQuery(
+        owner=read_owner(request),
+        thread=read_text(query, "thread"),
+        agent=read_text(query, "agent"),
+        type=read_text(query, "type"),
+        since=read_time(query, "since"),
         after=query.get("after"),
         limit=read_limit(query),
     )

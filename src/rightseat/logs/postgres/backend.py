@@ -13,6 +13,7 @@ import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
 from rightseat.core.errors import ConfigError, LogTruncated, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Position
+from rightseat.logs.postgres.changes import PostgresChanges
 from rightseat.logs.postgres.schema import upgrade
 from rightseat.logs.postgres.subscription import PostgresSubscription, short_hash
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LastPosition
@@ -143,6 +144,11 @@ class PostgresBackend:
             raise BackendUnavailable(str(error) or type(error).__name__) from error
         finally:
             self._observe("postgresql", "log", time.perf_counter() - began)
+
+    def changes(self) -> PostgresChanges:
+        return PostgresChanges(
+            self._connector, self._connection, lambda: f"{self._channel}_changes", RESPONSE_TIMEOUT_S
+        )
 
     # Writing
 

@@ -12,6 +12,7 @@ from redis.exceptions import AuthenticationError, ResponseError
 from rightseat.concurrency import run_or_undo
 from rightseat.core.errors import ConfigError, LogTruncated, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Position
+from rightseat.logs.redis.changes import RedisChanges
 from rightseat.logs.redis.connection import Command, RedisConnection, Reply, build_pool
 from rightseat.logs.redis.replies import check, read_added, read_info, read_records
 from rightseat.logs.redis.subscription import RedisSubscription
@@ -74,6 +75,9 @@ class RedisBackend:
 
     def key(self, run_id: str) -> bytes:
         return b"%blog:%b" % (self._prefix, run_id.encode())
+
+    def changes(self) -> RedisChanges:
+        return RedisChanges(self._pool, lambda: self._control, self._prefix + b"changes")
 
     # Writing
 

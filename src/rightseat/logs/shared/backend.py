@@ -1,10 +1,11 @@
 """The seam to a server that stores the logs of several processes: each method is one exchange with the server."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from rightseat.core.log import Position
 from rightseat.logs.shared.records import Record, RecordPage
+from rightseat.operations.changes import ChangeBus
 
 LastPosition = Position | None
 """The position of a log's last record; None if the log does not exist."""
@@ -19,6 +20,13 @@ class Claim(NamedTuple):
 
     fence: Position
     last_entry: Position
+
+
+@runtime_checkable
+class SupportsChanges(Protocol):
+    """A backend that also carries announcements between servers."""
+
+    def changes(self) -> ChangeBus: ...
 
 
 class Subscription(Protocol):

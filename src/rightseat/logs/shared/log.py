@@ -17,7 +17,7 @@ from rightseat.concurrency import aclosing, cancel_and_wait, run_to_completion
 from rightseat.core import errors
 from rightseat.core.log import Entry, ImmediateSink, Writer, position
 from rightseat.logs.memory import MemoryLog
-from rightseat.logs.shared.backend import BackendUnavailable, Claim, LogBackend
+from rightseat.logs.shared.backend import BackendUnavailable, Claim, LogBackend, SupportsChanges
 from rightseat.logs.shared.backoff import Backoff
 from rightseat.logs.shared.records import START, Cursor, RecordPage
 from rightseat.logs.shared.run import SharedRun
@@ -25,6 +25,7 @@ from rightseat.logs.shared.sender import Sender
 from rightseat.logs.shared.subscriber import Subscriber
 from rightseat.logs.shared.unfinished import UnfinishedEnds
 from rightseat.logs.shared.writer import SharedRunWriter
+from rightseat.operations.changes import ChangeBus
 from rightseat.operations.database_metrics import ObserveOperation, PoolState, ReportsDatabase
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,9 @@ class SharedLog:
 
     def pool_states(self) -> Sequence[PoolState]:
         return self._backend.pool_states() if isinstance(self._backend, ReportsDatabase) else ()
+
+    def changes(self, *, is_command: bool = False) -> ChangeBus | None:
+        return self._backend.changes() if isinstance(self._backend, SupportsChanges) else None
 
     async def __aenter__(self) -> Self:
         await self._backend.open()

@@ -14,6 +14,7 @@ from rightseat.core.types import JsonValue
 Missing = Literal["error", "null", "skip"]
 
 MAX_CHARS = 1000
+MAX_NAMES = 20
 NAME_PATTERN = re.compile(r'[^.\[\]"\s](?:[^.\[\]"\n]*[^.\[\]"\s])?')
 WORD_PATTERN = re.compile(r"[\w-]+")
 BRACKET_PATTERN = re.compile(r'\[(?:(?P<number>-?\d{1,9})|(?P<every>\*)|"(?P<name>(?:[^"\\\n]|\\["\\])*)")\]')
@@ -175,8 +176,8 @@ def format_path(path: ValuePath) -> str:
     return text
 
 
-def format_names(names: list[str], most: int = 20) -> str:
+def format_names(names: list[str]) -> str:
     if not names:
         return "nothing"
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more

@@ -33,7 +33,6 @@ ERROR_PLACEHOLDERS = ("data", "output", "error.message")
 class Prompts:
     system: str
     user: str
-    was_truncated: bool = False
 
 
 def write(system: str, user: str, scope: Scope, *, raw: bool = False, extra_text: str = "") -> Prompts:
@@ -48,7 +47,7 @@ def write(system: str, user: str, scope: Scope, *, raw: bool = False, extra_text
     notes = [templates.UNTRUSTED_NOTICE] if values.has_marked else []
     notes += [truncation.TRUNCATION_NOTICE] if values.has_cut else []
     notes += values.notes
-    return Prompts("\n".join([written[0], *notes]).strip(), written[1], values.has_cut)
+    return Prompts("\n".join([written[0], *notes]).strip(), written[1])
 
 
 def fill_argument(value: JsonValue, scope: Scope) -> JsonValue:

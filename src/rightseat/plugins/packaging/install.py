@@ -17,8 +17,7 @@ from rightseat.core.types import JsonValue
 from rightseat.egress.secrets import find_placeholders
 from rightseat.plugins import loading
 from rightseat.plugins.definition import Plugin, list_token_urls
-from rightseat.plugins.diagnostics import Mode
-from rightseat.plugins.loading import LoadResult, PluginLimits
+from rightseat.plugins.loading import LoadResult
 from rightseat.plugins.loading.auth import OIDC_SECRET_KEYS
 from rightseat.plugins.loading.yaml_json import METADATA
 from rightseat.plugins.operations.private_addresses import list_private_addresses
@@ -61,10 +60,10 @@ class InstallPlan:
     summary: PermissionSummary
 
 
-def plan_install(package: Package, mode: Mode = "compat", limits: PluginLimits = loading.LIMITS) -> InstallPlan:
+def plan_install(package: Package) -> InstallPlan:
     """Load the package without writing anything, and move secrets out of its plugin.json."""
     clean, moved = move_secrets(package)
-    loaded = loading.load_files(Path("/") / clean.id, clean.files, mode, limits)
+    loaded = loading.load_files(Path("/") / clean.id, clean.files)
     return InstallPlan(
         clean, loaded, summarize(loaded.plugin, moved) if loaded.plugin else PermissionSummary(moved=moved)
     )

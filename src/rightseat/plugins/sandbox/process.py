@@ -76,11 +76,11 @@ async def call(
     return message
 
 
-async def find_layers(limits: SandboxLimits | None = None) -> Layers:
+async def find_layers() -> Layers:
     """Start an isolated process that runs no code, and return its layers."""
     empty = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="rightseat-lib-"))
     try:
-        async with start_process(empty, limits or SandboxLimits()) as (_, layers, _):
+        async with start_process(empty, SandboxLimits()) as (_, layers, _):
             return layers
     finally:
         await asyncio.to_thread(shutil.rmtree, empty, True)

@@ -8,6 +8,7 @@ import { portOf } from "../../_lib/ports.mjs";
 import { runSuite } from "../../_lib/runner.mjs";
 import { answersAt, OwnServer, serve } from "../../_lib/server.mjs";
 import { answer, plan } from "./model.mjs";
+import { annotations } from "../scenarios/annotations.mjs";
 import { beside } from "../scenarios/beside.mjs";
 import { held } from "../scenarios/held.mjs";
 import { live } from "../scenarios/live.mjs";
@@ -54,7 +55,7 @@ async function open(chosen, wanted) {
 
 await runSuite({
   usage: "run [--url URL] [--list] [--json FILE] [--all] [SCENARIO ...]",
-  scenarios: [...users, ...prompt, ...held, ...beside, ...live],
+  scenarios: [...users, ...prompt, ...held, ...beside, ...annotations, ...live],
   describe: (s, reason) => `${s.name.padEnd(26)} ${s.ownServer ? "[own server] " : ""}${s.about}${reason ? ` [skipped: ${reason}]` : ""}`,
   skips: path.resolve("tests/acceptance/memories/skips.txt"),
   limitMs: 120_000, lanes: Number(process.env.RS_LANES ?? 2), open,

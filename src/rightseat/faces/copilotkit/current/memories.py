@@ -13,7 +13,7 @@ from rightseat.access.route_auth import RouteAuth
 from rightseat.faces._shared.base_url import base_url
 from rightseat.faces._shared.responses import decode_body, json_response
 from rightseat.faces.copilotkit.current.routing import OperationRequest, RouteNotFound, Routes
-from rightseat.faces.copilotkit.current.runs import RunOperations
+from rightseat.faces.copilotkit.current.runs import RunOperations, SupportsLive
 from rightseat.operations.memories import MemoryKind, MemoryOff, MemoryRow, MemoryScope
 from rightseat.operations.own_memories import OwnMemories, SentMemory
 from rightseat.reads import hold_read
@@ -50,11 +50,14 @@ class MemoryLine(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 class MemoryOperations:
     """Each operation raises `MemoryOff` if no agent of the face that the user may use has memory."""
 
-    def __init__(self, memories: OwnMemories, runs: RunOperations, auth: RouteAuth, path: str) -> None:
+    def __init__(
+        self, memories: OwnMemories, runs: RunOperations, auth: RouteAuth, path: str, live: SupportsLive | None = None
+    ) -> None:
         self._memories = memories
         self._runs = runs
         self._auth = auth
         self._path = path.rstrip("/")
+        self._live = live
 
     def routes(self) -> Routes:
         return {
@@ -98,9 +101,12 @@ class MemoryOperations:
         return json_response({"memories": lines})
 
     async def subscribe(self, request: OperationRequest) -> Response:
-        """The client then shows its list without live changes. It asks for no list at all without `wsUrl`."""
+        """Without live lists the client shows its list as it was loaded."""
         self._check(request)
-        raise RouteNotFound("This server sends no changes of memories. Load the list again.")
+        if self._live is None:
+            raise RouteNotFound("This server sends no changes of memories. Load the list again.")
+        token, code = await self._live.open_token(request), self._live.write_code(request.principal)
+        return json_response({"joinToken": token, "joinCode": code})
 
     def describe(self, request: OperationRequest) -> Mapping[str, Mapping[str, str]]:
         """What `/info` has for a user with memories: without `wsUrl` the client does not ask for their list."""

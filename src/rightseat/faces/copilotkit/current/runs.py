@@ -2,14 +2,14 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from starlette.responses import Response
 
 from rightseat.access.route_auth import RouteAuth
 from rightseat.core.agent import AgentGroup, ListsPlugins
-from rightseat.core.ask import Answer, Ask, NamedTool, WhenBusy
+from rightseat.core.ask import Answer, Ask, NamedTool, Principal, WhenBusy
 from rightseat.core.errors import AgentNotFound, LimitExceeded
 from rightseat.core.events import RunFailed, RunStarted
 from rightseat.core.runtime import Runtime
@@ -42,6 +42,22 @@ SUGGEST_TOOL = "copilotkitSuggest"
 """CopilotKit's chat makes the agent call this tool with its suggestions."""
 MAX_SUGGESTION_RUNS = 1000
 """Number of recent suggestion runs that can be stopped."""
+
+
+class SupportsLive(Protocol):
+    """Lists and chats that follow changes, see `copilotkit.live`."""
+
+    def describe(self, request: OperationRequest) -> Mapping[str, Any]:
+        """What `/info` says about them."""
+        ...
+
+    async def open_token(self, request: OperationRequest) -> str:
+        """A token with which the page may open a WebSocket."""
+        ...
+
+    def write_code(self, principal: Principal) -> str:
+        """What the names of the user's channels end with."""
+        ...
 
 
 def describe_nothing(request: OperationRequest) -> Mapping[str, Any]:
@@ -78,6 +94,7 @@ class RunOperations:
         self._keep_alive = keep_alive
         self.describe_memories: Callable[[OperationRequest], Mapping[str, Any]] = describe_nothing
         """What `/info` says about memories."""
+        self.live: SupportsLive | None = None
         self._suggestion_runs: dict[tuple[str, str], str] = {}  # (user, thread) → run id; not stored
 
     def routes(self) -> Routes:
@@ -114,7 +131,8 @@ class RunOperations:
         return {name: self._describe_agent(name, description) for name, description in listed.items()}
 
     async def info(self, request: OperationRequest) -> Response:
-        threads = {"list": True, "inspect": True, "mutations": True, "realtimeMetadata": False}
+        threads = {"list": True, "inspect": True, "mutations": True}
+        threads["realtimeMetadata"] = self.live is not None
         single = request.http.method == "POST"
         body: dict[str, Any] = {
             "version": version("rightseat"),
@@ -127,6 +145,7 @@ class RunOperations:
             "openGenerativeUIEnabled": False,
             "telemetryDisabled": True,
             **self.describe_memories(request),
+            **(self.live.describe(request) if self.live is not None else {}),
         }
         if single:
             body["singleRoute"] = {"resourceOperations": True, "threadEndpoints": threads}

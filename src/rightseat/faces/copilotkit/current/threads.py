@@ -16,7 +16,7 @@ from rightseat.faces._shared.lost_log import read_or_nothing
 from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response, read_number
 from rightseat.faces.copilotkit.current.routing import OperationRequest, RouteNotFound, Routes
-from rightseat.faces.copilotkit.current.runs import RunOperations
+from rightseat.faces.copilotkit.current.runs import RunOperations, SupportsLive
 from rightseat.operations.own_threads import OwnThreads
 from rightseat.operations.records import Page, ThreadRow
 from rightseat.wire.agui import write_stored_message
@@ -34,10 +34,17 @@ class NotAllowed(RightseatError):
 class ThreadOperations:
     """`own_threads` searches the threads of a user; None if the store cannot."""
 
-    def __init__(self, runtime: Runtime, runs: RunOperations, own_threads: OwnThreads | None = None) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        runs: RunOperations,
+        own_threads: OwnThreads | None = None,
+        live: SupportsLive | None = None,
+    ) -> None:
         self._runtime = runtime
         self._own_threads = own_threads
         self._runs = runs
+        self._live = live
 
     def routes(self) -> Routes:
         return {
@@ -64,14 +71,17 @@ class ThreadOperations:
         if words := request.query.get("search", "").strip():
             found = await self._search(words, request.principal, own, archived, limit, after)
             return json_response(
-                {"threads": [self._summary(one, agent) for one in found.rows], "nextCursor": found.next}
+                {"threads": [describe_thread(one, agent) for one in found.rows], "nextCursor": found.next}
             )
         threads = await self._runtime.threads.list(
             request.principal, agent=own, archived=archived, limit=limit + 1, after=after
         )
         page = threads[:limit]
         following = str(page[-1].cursor) if page and len(threads) > limit else None
-        return json_response({"threads": [self._summary(one, agent) for one in page], "nextCursor": following})
+        listed: dict[str, Any] = {"threads": [describe_thread(one, agent) for one in page], "nextCursor": following}
+        if self._live is not None:
+            listed["joinCode"] = self._live.write_code(request.principal)
+        return json_response(listed)
 
     async def _search(
         self,
@@ -127,15 +137,15 @@ class ThreadOperations:
         return await self._runs.resume(request, thread, version, request.http.headers.get("last-event-id"))
 
     async def change(self, request: OperationRequest) -> Response:
-        wanted = request.read(Change)
+        wanted = request.read(ChangeBody)
         summary = await self._runtime.change(
             request.ids["threadId"], request.principal, name=wanted.name, archived=wanted.archived
         )
-        return json_response(self._summary(summary, wanted.agentId))
+        return json_response(describe_thread(summary, wanted.agentId))
 
     async def archive(self, request: OperationRequest) -> Response:
         summary = await self._runtime.change(request.ids["threadId"], request.principal, archived=True)
-        return json_response(self._summary(summary, None))
+        return json_response(describe_thread(summary, None))
 
     async def delete(self, request: OperationRequest) -> Response:
         await self._runtime.delete(request.ids["threadId"], request.principal)
@@ -172,24 +182,12 @@ class ThreadOperations:
             raise RouteNotFound("There is no such thread.")
         return thread
 
-    def _summary(self, one: Summary, agent: str | None) -> dict[str, Any]:
-        return {
-            "id": one.id,
-            "name": one.name,
-            "agentId": agent or one.agent,
-            "organizationId": "",
-            "createdById": "",
-            "archived": one.archived,
-            "createdAt": one.created_at,
-            "updatedAt": one.updated_at,
-        }
-
 
 def summarize(row: ThreadRow) -> Summary:
     return Summary(row.id, row.agent, row.title, row.archived, row.created_at, row.updated_at)
 
 
-class Change(msgspec.Struct):
+class ChangeBody(msgspec.Struct):
     agentId: str | None = None
     name: str | None = None
     archived: bool | None = None
@@ -198,6 +196,20 @@ class Change(msgspec.Struct):
 class PendingAnswer(msgspec.Struct):
     status: Literal["resolved", "cancelled"]
     payload: JsonValue = None
+
+
+def describe_thread(one: Summary, agent: str | None) -> dict[str, Any]:
+    """`agent` is the client's name of it."""
+    return {
+        "id": one.id,
+        "name": one.name,
+        "agentId": agent or one.agent,
+        "organizationId": "",
+        "createdById": "",
+        "archived": one.archived,
+        "createdAt": one.created_at,
+        "updatedAt": one.updated_at,
+    }
 
 
 def write_pending(one: Pending) -> dict[str, Any]:

@@ -138,10 +138,10 @@ class BackendClient:
             raise self.map_stream_error(event.error)
         return event
 
-    def map_stream_error(self, error: Any, status: int = 500) -> errors.ModelError:
+    def map_stream_error(self, error: Any) -> errors.ModelError:
         """Map an error inside a response. Its `code`, if any, is the HTTP status it would have had."""
         code = error.get("code") if isinstance(error, dict) else None
-        return self.map_status(code if isinstance(code, int) else status, _encode({"error": error}).decode())
+        return self.map_status(code if isinstance(code, int) else 500, _encode({"error": error}).decode())
 
     def invalid_response(self, problem: str) -> errors.ModelUnreachable:
         """Make the error for a response that breaks the backend's protocol."""

@@ -1,0 +1,5 @@
+"""The tools of this plugin."""
+
+from .order_totals import OrderTotals
+
+exported = [OrderTotals]
