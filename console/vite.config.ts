@@ -4,12 +4,19 @@ import { checkBudgets } from "./build/budgets.ts";
 import { writeThirdParty } from "./build/thirdParty.ts";
 import { shareWordKeys } from "./build/wordKeys.ts";
 
-const JSX_RUNTIME = new URL("build/jsxRuntime.js", import.meta.url).pathname;
+const own = (file: string) => new URL(`build/${file}`, import.meta.url).pathname;
+
+/** Packages of which the built page needs a small part. */
+const REPLACED = [
+  { find: /^react\/jsx-runtime$/, replacement: own("jsxRuntime.js") },
+  { find: /^property-information$/, replacement: own("propertyInformation.ts") },
+  { find: /^@ungap\/structured-clone$/, replacement: own("structuredClone.js") },
+];
 
 export default defineConfig(({ command }) => ({
   base: "./", // the console works below any path
   plugins: [react(), shareWordKeys(), writeThirdParty(), checkBudgets()],
-  resolve: { alias: command === "build" ? [{ find: /^react\/jsx-runtime$/, replacement: JSX_RUNTIME }] : [] },
+  resolve: { alias: command === "build" ? REPLACED : [] },
   build: {
     outDir: "../src/rightseat/console",
     emptyOutDir: true,

@@ -22,12 +22,14 @@ const Connect = lazyPart(() => import("./screens/connect/Connect"));
 const Flows = lazyPart(() => import("./screens/flows/Flows"));
 const FlowScreen = lazyPart(() => import("./screens/flows/FlowScreen"));
 const Cases = lazyPart(() => import("./screens/cases/Cases"));
+const Memories = lazyPart(() => import("./screens/memories/Memories"));
 const Access = lazyPart(() => import("./screens/access/Access"));
 const Health = lazyPart(() => import("./screens/health/Health"));
 const MetricsScreen = lazyPart(() => import("./screens/metrics/MetricsScreen"));
 const UsageScreen = lazyPart(() => import("./screens/usage/UsageScreen"));
 const Workbench = lazyPart(() => import("./screens/plugins/Workbench"));
 const Threads = lazyPart(() => import("./screens/threads/Threads"));
+const Rerun = lazyPart(() => import("./screens/rerun/Rerun"));
 const Runs = lazyPart(() => import("./screens/threads/Runs"));
 
 export function App() {
@@ -81,8 +83,10 @@ function CurrentScreen() {
   const [isThread, thread] = useRoute("/threads/:id");
   const [isFlow, flow] = useRoute("/flows/:plugin/:name");
   const [isConnect, connect] = useRoute("/connect/:face?");
+  const [isRerun, rerun] = useRoute("/runs/:id/again");
   if (location === "/" || location === SIGN_IN) return <Redirect to={homeOf(me)} replace />;
   if (isThread) return <Chat thread={thread.id} />;
+  if (isRerun) return <Rerun key={rerun.id} run={rerun.id} />;
   if (isFlow) return <FlowScreen key={location} plugin={flow.plugin} name={flow.name} />;
   if (isConnect) return <Connect face={connect.face ?? null} />;
   if (/^\/plugins(\/|$)/.test(location)) return <Workbench {...readFileAddress(location)} />;
@@ -97,6 +101,8 @@ function CurrentScreen() {
       return <Flows />;
     case "/approvals":
       return <Approvals />;
+    case "/memories":
+      return <Memories />;
     case "/cases":
       return <Cases />;
     case "/access":

@@ -65,7 +65,7 @@ test("a dry run becomes its steps, with the requests that they would send", () =
 test("a dry run stops at a question, and names a failure", () => {
   const asked = { type: "RunFinished", outcome: "waiting", interrupts: [{ message: "Which size?" }] } as LogEvent;
 
-  expect(foldDryRun(NO_STEPS, asked).question).toBe("Which size?");
+  expect(foldDryRun(NO_STEPS, asked).question).toEqual({ message: "Which size?", schema: null });
   expect(foldDryRun(NO_STEPS, { type: "RunFailed", code: "x", message: "No model." }).failure).toBe("No model.");
 });
 

@@ -31,6 +31,7 @@ from rightseat.faces.operator.threads import ThreadDetails, ThreadLine, ThreadPa
 from rightseat.faces.operator.usage_sums import LimitsLine, UsageLine
 from rightseat.operations.evals import PinnedLine
 from rightseat.operations.flows import FlowGraph
+from rightseat.operations.reruns import RerunForm, RerunOutcome
 from rightseat.operations.workbench import CaseOutcome, DraftReport, NewPlugin, PluginReport
 
 FILE = Path(__file__).parents[2] / "docs" / "reference" / "operator.openapi.json"
@@ -53,6 +54,7 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "POST feedback": ("200", FeedbackLine),
     "POST runs/{run}/pin": ("201", PinnedLine),
     "GET runs/{run}/calls": ("200", ModelCallPage),
+    "GET runs/{run}/rerun": ("200", RerunForm),
     "GET evals": ("200", DatasetList),
     "GET approvals": ("200", list[ApprovalLine]),
     "POST approvals/{interrupt}": ("202", StartedRun),
@@ -83,10 +85,12 @@ RESPONSES: dict[str, tuple[str, Any]] = {
 WITHOUT_JSON = {
     "POST session": "no body",
     "DELETE threads/{thread}": "no body",
+    "DELETE memories/{memory}": "no body",
     "POST access/keys/{name:path}/revoke": "no body",
     "POST access/keys/{name:path}/restore": "no body",
     "GET runs/{run}/entries": "a line for each entry",
     "POST drafts/try": "a line for each event",
+    "POST runs/{run}/rerun": "a line for each event, and one for the outcome",
     "GET live": "server-sent events",
     "GET files/{file}": "a file",
     "GET plugins/{plugin}/files/{path:path}": "a file",
@@ -107,8 +111,8 @@ def generate() -> dict[Path, str]:
 
 
 def build() -> dict[str, Any]:
-    kinds = [*(kind for _, kind in RESPONSES.values()), Refusal]
-    (*schemas, refusal), components = msgspec.json.schema_components(kinds, ref_template=REF)
+    kinds = [*(kind for _, kind in RESPONSES.values()), Refusal, RerunOutcome]
+    (*schemas, refusal, _), components = msgspec.json.schema_components(kinds, ref_template=REF)
     error = {"description": "An error.", "content": {"application/json": {"schema": refusal}}}
     paths: dict[str, dict[str, Any]] = {}
     for (route, (status, _)), schema in zip(RESPONSES.items(), schemas, strict=True):

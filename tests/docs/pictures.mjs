@@ -10,10 +10,16 @@ const PHONE = { width: 375, height: 812 };
 const TIMEOUT_MS = 30_000;
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
+const missing = [];
 const main = await seed();
+const order = await seedOrder();
 if (isReview) await review();
 else await takePictures();
 await browser.close();
+if (missing.length > 0) {
+  console.error(`missing: ${missing.join(", ")}`);
+  process.exitCode = 1;
+}
 
 /** Threads of three users, the last of which waits for an approval; returns its id. */
 async function seed() {
@@ -23,7 +29,7 @@ async function seed() {
     ["carol", "support", "Which invoices are still open for customer 1042?"],
     ["alice", "default", "What will the weather be in Hangzhou, for 3 days?"],
     ["bob", "support", "Draft an answer to ticket 1042"],
-    ["bob", "research", "主机 db-01 的扫描结果"],
+    ["bob", "research", "Wie viele Tickets sind noch offen?"],
     ["alice", "default", "Chart the revenue of 2025 by region"],
     ["bob", "default", "Scan the host web-01"],
     ["carol", "default", "What will the weather be in Oslo, for 2 days?"],
@@ -33,6 +39,17 @@ async function seed() {
   await fetch(`${server}/v1/chat/completions`, { method: "POST", headers: headers("alice"), body: JSON.stringify({ model: "default", messages: [{ role: "user", content: "What will the weather be in Rome, for 2 days?" }] }) });
   const thread = await run("alice", "default", "Chart the revenue of 2025 by region");
   return run("alice", "default", "Scan the host db-01", thread);
+}
+
+/** A run to run again, and what is remembered; returns the run. */
+async function seedOrder() {
+  const thread = await run("alice", "shop", "Where is my order 1042?");
+  for (const [kind, text] of [["topical", "Prefers answers in one sentence."], ["operational", "Wants reports as CSV files, with amounts in EUR."]]) {
+    const answer = await fetch(`${server}/copilotkit/memories`, { method: "POST", headers: headers("alice"), body: JSON.stringify({ content: text, kind, scope: "user", sourceThreadIds: [thread] }) });
+    if (!answer.ok) throw new Error(`a memory: ${answer.status} ${await answer.text()}`);
+  }
+  const { runs } = await (await fetch(`${server}/operator/runs?agent=shop`, { headers: headers("alice") })).json();
+  return runs[0];
 }
 
 function headers(user) {
@@ -62,6 +79,17 @@ async function open(route, { viewport = DESK, locale = "en-US", colorScheme = "l
   return page;
 }
 
+/** One that fails is named at the end; the others are taken. */
+async function take(name, open) {
+  try {
+    await save(await open(), name);
+  } catch (error) {
+    missing.push(name);
+    console.error(`${name}: ${error.message}`);
+    for (const context of browser.contexts()) await context.close();
+  }
+}
+
 async function save(page, name) {
   await page.evaluate(() => document.fonts.ready);
   await page.waitForTimeout(1500); // the last requests and animations; the event stream stays open, so the network is never idle
@@ -71,15 +99,45 @@ async function save(page, name) {
 }
 
 async function takePictures() {
-  for (const [name, colorScheme] of [["console.png", "light"], ["console-dark.png", "dark"]]) await save(await openChat({ colorScheme }), name);
-  await save(await openThreads(), "console-threads.png");
-  await save(await openRuns(), "console-runs.png");
-  await save(await openFlow(), "console-flow.png");
-  await save(await openPlugins(), "console-plugins.png");
-  await save(await openFirstStart(), "console-first-start.png");
+  for (const [name, colorScheme] of [["console.png", "light"], ["console-dark.png", "dark"]]) await take(name, () => openChat({ colorScheme }));
+  await take("console-threads.png", openThreads);
+  await take("console-runs.png", openRuns);
+  await take("console-prompt.png", openPrompt);
+  await take("console-again.png", openAgain);
+  await take("console-memories.png", openMemories);
+  await take("console-flow.png", openFlow);
+  await take("console-plugins.png", openPlugins);
+  await take("console-first-start.png", openFirstStart);
+  await take("console-phone-zh.png", openPhone);
+}
+
+async function openPhone() {
   const phone = await open("approvals", { viewport: PHONE, locale: "zh-CN" });
   await phone.getByTestId("question").first().waitFor();
-  await save(phone, "console-phone-zh.png");
+  return phone;
+}
+
+/** What the second call of the model was sent more than the first one. */
+async function openPrompt(more) {
+  const page = await open(`threads/${order.thread}`, more);
+  await page.locator("#run-tab-prompt").click();
+  await page.getByTestId("sent-compared").waitFor();
+  return page;
+}
+
+async function openAgain(more) {
+  const page = await open(`runs/${order.id}/again`, more);
+  const result = page.getByRole("textbox", { name: /^Result of get_order/ });
+  await result.fill((await result.inputValue()).replace("delivered", "lost"));
+  await page.getByRole("button", { name: "Run again", exact: true }).click();
+  await page.getByTestId("rerun-after").getByText("is lost").waitFor();
+  return page;
+}
+
+async function openMemories(more) {
+  const page = await open("memories", more);
+  await page.getByTestId("memory").first().waitFor();
+  return page;
 }
 
 async function openChat(more) {
@@ -136,12 +194,12 @@ async function openFirstStart() {
 
 /** Every screen in both color schemes, both languages and both widths, to be looked at. */
 async function review() {
-  const routes = ["chat", `threads/${main}`, "threads?owner=*", "runs?owner=*", "approvals", "flows", "flows/sales_insight/chart_sales", "plugins/host_security/flows/scan_host.yaml", "connect", "health", "metrics", "access", "settings"];
+  const routes = ["chat", `threads/${main}`, "threads?owner=*", "runs?owner=*", "approvals", "flows", "flows/sales_insight/chart_sales", "plugins/host_security/flows/scan_host.yaml", "connect", "health", "metrics", "usage", "cases", "memories", `runs/${order.id}/again`, "access", "settings"];
   for (const route of routes)
     for (const colorScheme of ["light", "dark"])
       for (const locale of ["en-US", "zh-CN"])
         for (const viewport of [DESK, PHONE]) {
-          const name = `${route.replace(main, "thread").replace(/\W+/g, "-")}-${colorScheme}-${locale}-${viewport.width}.png`;
-          await save(await open(route, { viewport, locale, colorScheme }), name);
+          const name = `${route.replace(main, "thread").replace(order.id, "run").replace(/\W+/g, "-")}-${colorScheme}-${locale}-${viewport.width}.png`;
+          await take(name, () => open(route, { viewport, locale, colorScheme }));
         }
 }

@@ -28,6 +28,14 @@ IMAGES = HERE.parent.parent / "docs" / "images"
 SETUP_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/console/#/\S*setup=[\w-]+")
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 PROVIDER_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+SMALL = {"type": "loop", "model": "small"}
+SHOP = {
+    "type": "loop",
+    "model": "shop",
+    "instructions": "You help customers of a shop. Look up the order before you answer.",
+    "tools": ["ops.picture_shop:tools"],
+}
+"""Its run is run again with a change."""
 USERS = {"alice": ["*", "operator.*:*"], "bob": ["*"], "carol": ["*"]}
 
 
@@ -52,7 +60,8 @@ def main() -> None:
             task = {"server": server, "firstStart": first_start, "folder": str(options.folder.absolute())}
             arguments = json.dumps(task | {"packages": str(packages.parent), "isReview": options.review})
             environ = os.environ | {"CHROMIUM": browser}
-            subprocess.run([node, HERE / "pictures.mjs", arguments], check=True, env=environ)
+            taken = subprocess.run([node, HERE / "pictures.mjs", arguments], check=False, env=environ)
+    sys.exit(taken.returncode)
 
 
 def copy_examples(folder: Path) -> Path:
@@ -61,7 +70,8 @@ def copy_examples(folder: Path) -> Path:
     for name in ("plugins", "plugins-app"):
         shutil.copytree(EXAMPLES / name, folder / name, ignore=unwanted)
     server = folder / "plugins-app" / "server"
-    shutil.copy(HERE / "picture_model.py", server / "ops")
+    for name in ("picture_model.py", "picture_shop.py"):
+        shutil.copy(HERE / name, server / "ops")
     path = server / "rightseat.yaml"
     path.write_text(yaml.safe_dump(change_configuration(yaml.safe_load(path.read_text())), allow_unicode=True))
     return server
@@ -71,9 +81,14 @@ def change_configuration(written: dict[str, Any]) -> Mapping[str, Any]:
     keys = [{"name": name, "key": f"key-{name}", "user": name, "scopes": scopes} for name, scopes in USERS.items()]
     faces = [face | {"edit": True} if face["type"] == "operator" else face for face in written["faces"]]
     return written | {
-        "models": {"default": {"type": "ops.picture_model"}, "small": {"type": "scripted"}},
-        "agents": written["agents"] | {name: {"type": "loop", "model": "small"} for name in ("support", "research")},
-        "prices": {"default": {"input": 0.15, "output": 0.6}},
+        "models": {
+            "default": {"type": "ops.picture_model"},
+            "small": {"type": "scripted"},
+            "shop": {"type": "ops.picture_shop"},
+        },
+        "agents": written["agents"] | {"support": SMALL, "research": SMALL | {"memory": {}}, "shop": SHOP},
+        "evals": {"record_prompts": True},
+        "prices": {name: {"input": 0.15, "output": 0.6} for name in ("default", "shop")},
         "access": {"keys": keys},
         "faces": faces,
     }

@@ -30,6 +30,7 @@ from rightseat.operations.annotations import AnnotationQuery
 from rightseat.operations.feedback import FeedbackQuery, SentJudgement
 from rightseat.operations.memories import MemoryQuery
 from rightseat.operations.own_feedback import OwnFeedback
+from rightseat.operations.own_memories import OwnMemories, SentMemory
 from rightseat.operations.plugin_operations import PluginOperations
 from rightseat.operations.records import RunQuery, ThreadQuery
 from rightseat.operations.rights import ALL_RIGHTS, Operator, OperatorNotFound, OperatorRights
@@ -82,6 +83,8 @@ async def world(caplog: pytest.LogCaptureFixture) -> AsyncIterator[World]:
     assert store.artifacts is not None
     file = await store.artifacts.put(stored, "a.txt", "text/plain", b"words")
     await OwnFeedback(runtime, store.feedback).give(ALICE, stored.run_id, SentJudgement("down", "No"), "openai")
+    assert store.memories is not None
+    remembered = await OwnMemories(store.memories).add(ALICE, SentMemory(text="Tea.", kind="topical"), may_share=False)
     sources.audit.attach()
     logging.getLogger("rightseat.audit").info("operator: olga signed in")
     sources.audit.detach()
@@ -93,6 +96,8 @@ async def world(caplog: pytest.LogCaptureFixture) -> AsyncIterator[World]:
         "file_id": file,
         "owner": None,  # of all users
         "record_download.owner": ALICE,
+        "remove_memory.owner": ALICE.id,
+        "id": remembered.id,
         "since": 0.0,
         "visit": lambda run: None,
         "name": "stolen",

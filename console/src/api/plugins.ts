@@ -1,6 +1,7 @@
 /** The plugins of the server, and drafts of their files. */
-import type { LogEvent } from "../log/events";
-import { ApiError, call, send } from "./client";
+import type { Json, LogEvent } from "../log/events";
+import { call, send } from "./client";
+import { readLines } from "./lines";
 import type * as Api from "./schema";
 import type { Narrow, ServerGraph } from "./types";
 
@@ -73,19 +74,15 @@ export interface DryRun {
   files: DraftFiles;
   flow: string;
   question: string;
+  /** To what the flow asks, in its order. */
+  answers: DryAnswer[];
+}
+
+export interface DryAnswer {
+  status: "resolved" | "cancelled";
+  payload: Json;
 }
 
 /** Hands over the events of a dry run as they come. */
-export async function tryFlow(run: DryRun, onEvent: (event: LogEvent) => void, signal: AbortSignal): Promise<void> {
-  const response = await send("drafts/try", { method: "POST", body: run, signal });
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const piece = await reader?.read();
-    if (!piece || piece.done) break;
-    const lines = (rest + piece.value).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) onEvent(JSON.parse(line) as LogEvent);
-  }
-  if (rest !== "") throw new ApiError(0, "cut_off", rest);
-}
+export const tryFlow = (run: DryRun, onEvent: (event: LogEvent) => void, signal: AbortSignal) =>
+  readLines("drafts/try", run, onEvent, signal);

@@ -734,6 +734,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{run}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    run: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RerunForm"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/evals": {
         parameters: {
             query?: never;
@@ -2280,6 +2326,31 @@ export interface components {
             parameters: Record<string, unknown>;
             strict: boolean | null;
         };
+        /** @description What can be changed. `messages` end with the question, and `results` are in the order of the calls. `instructions` and `model` are those of the configuration; both are null if the agent has none of its own. `runs` are those of the question: it and those that continue it. `thread` is null if they are not stored. `notes` say what the recording lacks. */
+        RerunForm: {
+            agent: string;
+            thread: string | null;
+            instructions: string | null;
+            model: string | null;
+            models: string[];
+            temperature: number | null;
+            messages: components["schemas"]["RerunMessage"][];
+            results: components["schemas"]["RecordedResult"][];
+            runs: string[];
+            notes: string[];
+        };
+        RerunMessage: {
+            role: string;
+            text: string;
+        };
+        /** @description `name` is that of a tool, or of a step of a flow as `PLUGIN/FLOW STEP`. `error` is a code. `approval` says how a person answered; None if nobody was asked. */
+        RecordedResult: {
+            name: string;
+            arguments: Record<string, unknown>;
+            result: string;
+            error: string | null;
+            approval: string | null;
+        };
         DatasetList: {
             datasets: components["schemas"]["DatasetLine"][];
             rules: components["schemas"]["CaseRules"];
@@ -2626,6 +2697,27 @@ export interface components {
             message: string;
             sign_in?: components["schemas"]["SignInOffer"] | null;
         };
+        /** @description How a rerun ended. `outcome` is that of its last run; `diverged` names the call that the recording cannot answer, and `error` says why there is no answer. `cost` is null if a model has no price. */
+        RerunOutcome: {
+            outcome: string;
+            text: string;
+            calls: components["schemas"]["RerunCall"][];
+            model_calls: number;
+            input_tokens: number;
+            output_tokens: number;
+            cost: number | null;
+            seconds: number;
+            diverged: string | null;
+            error: string | null;
+        };
+        /** @description A call that the model made. `served` is `recorded`, `stub`, `anew` of a sub-agent or a flow, or `none`. */
+        RerunCall: {
+            name: string;
+            arguments: Record<string, unknown>;
+            served: string;
+            result: string | null;
+            error: string | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -2680,6 +2772,9 @@ export type SentMessage = components['schemas']['SentMessage'];
 export type SentImage = components['schemas']['SentImage'];
 export type SentFile = components['schemas']['SentFile'];
 export type SentTool = components['schemas']['SentTool'];
+export type RerunForm = components['schemas']['RerunForm'];
+export type RerunMessage = components['schemas']['RerunMessage'];
+export type RecordedResult = components['schemas']['RecordedResult'];
 export type DatasetList = components['schemas']['DatasetList'];
 export type DatasetLine = components['schemas']['DatasetLine'];
 export type CaseLine = components['schemas']['CaseLine'];
@@ -2724,5 +2819,7 @@ export type ProposedFile = components['schemas']['ProposedFile'];
 export type TriedModel = components['schemas']['TriedModel'];
 export type WrittenFile = components['schemas']['WrittenFile'];
 export type Refusal = components['schemas']['Refusal'];
+export type RerunOutcome = components['schemas']['RerunOutcome'];
+export type RerunCall = components['schemas']['RerunCall'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -71,3 +71,21 @@ export interface Answer {
   status: "resolved" | "cancelled";
   payload: Json;
 }
+
+/** What is different from the recorded run when it is run again. */
+export interface RunChanges {
+  instructions?: string;
+  model?: string;
+  temperature?: number;
+  messages?: { place: number; text: string }[];
+  results?: { place: number; text: string }[];
+  added?: AddedResult[];
+  missing?: "stub";
+}
+
+/** The result of a call that the recording does not have. */
+export interface AddedResult {
+  tool: string;
+  arguments: Record<string, Json>;
+  result: string;
+}

@@ -99,6 +99,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                   </NavLink>
                 </>
               )}
+              <NavLink to="/memories" icon={<Icon name="model" />}>
+                {t("nav.memories")}
+              </NavLink>
               <NavLink to="/usage" query={query} icon={<Icon name="usage" />}>
                 {t("nav.usage")}
               </NavLink>

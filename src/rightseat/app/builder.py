@@ -53,7 +53,7 @@ from rightseat.limits.read_limits import ReadLimits
 from rightseat.limits.store import LimitStore
 from rightseat.operations.changes import CarriesChanges, LiveChanges
 from rightseat.operations.database_metrics import ReportsDatabase
-from rightseat.operations.evals import Evals
+from rightseat.operations.evals import Evals, SharedModels
 from rightseat.operations.memories import MemoriesNotSupported
 from rightseat.operations.own_annotations import OwnAnnotations
 from rightseat.operations.own_feedback import OwnFeedback
@@ -210,6 +210,7 @@ def assemble(
     workbenches = [one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)]
     prices = metering.prices if metering else prices_of(config)
     operations = build_operations(runtime, store, sources, workbenches, prices, prompts)
+    operations.changes = changes
     runtime.faces = [describe_face(face, has_keys=authenticator is not None) for face in config.faces]
     if authenticator is not None and authenticator.stored is not None:
         authenticator.stored.cancel_runs = runtime.cancel_runs_of_keys
@@ -252,18 +253,20 @@ def assemble(
         memories=memories,
         annotations=OwnAnnotations(store.annotations),
         changes=changes,
-        evals=build_evals(config, store, log),
+        evals=build_evals(config, store, log, SharedModels(registry.models, prices, ledger)),
         prices=prices,
         fingerprint=fingerprint_of(config),
     )
 
 
-def build_agents(config: Config, registry: PartRegistry, counter: CallCounter) -> list[Guard]:
+def build_agents(
+    config: Config, registry: PartRegistry, counter: CallCounter, models: Mapping[str, Model] | None = None
+) -> list[Guard]:
     """Fill the registry with the models, the toolboxes and the agents, and return the guards.
 
-    Evaluations build agents with this function alone, without a server around them.
+    Evaluations build agents with this function alone, without a server around them; with `models` they use those.
     """
-    registry.models = build_models(config.models, registry, counter)
+    registry.models = build_models(config.models, registry, counter) if models is None else models
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
     registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
     return [part.module.build(part.options, registry) for part in config.guards]

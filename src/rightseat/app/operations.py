@@ -12,7 +12,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.limits.prices import Prices
 from rightseat.operations.activity import Activity
 from rightseat.operations.audit import AuditTrail
-from rightseat.operations.evals import Evals
+from rightseat.operations.evals import Evals, SharedModels
 from rightseat.operations.prompt_recorder import PromptRecording
 from rightseat.operations.run_recorder import RunRecorder
 from rightseat.operations.service import Operations
@@ -43,12 +43,12 @@ def build_sources(config: Config, store: Store) -> OperationSources:
     )
 
 
-def build_evals(config: Config, store: Store, log: Log) -> Callable[[], Evals | None]:
+def build_evals(config: Config, store: Store, log: Log, models: SharedModels) -> Callable[[], Evals | None]:
     """Imported with the first request: it needs this package, is large, and few servers pin runs."""
 
     @cache
     def evals() -> Evals | None:
-        found: Evals | None = import_module("rightseat.evals.server").build(config, store, log)
+        found: Evals | None = import_module("rightseat.evals.server").build(config, store, log, models)
         return found
 
     return evals

@@ -67,12 +67,16 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class EvalMetering:
-    """What all attempts share. With a `ledger` the calls are in the usage report."""
+    """What all attempts share. With a `ledger` the calls are in the usage report, for this `purpose` and, if it is not
+    empty, this `user`. An attempt that needs more than `max_calls` ends as an error."""
 
     prices: Prices = field(default_factory=Prices)
     reserve: Mapping[str, int] = field(default_factory=dict)
     budget: Budget = field(default_factory=Budget)
     ledger: Ledger | None = None
+    purpose: str = PURPOSE
+    user: str = ""
+    max_calls: int | None = None
 
 
 class EvalMeter:
@@ -127,7 +131,9 @@ class EvalMeter:
     async def _reserved(
         self, call: CountedCall, agent: str | None, outer: OuterCall, nested: Sequence[UsageCounts]
     ) -> AsyncIterator[None]:
-        budget, reserved = self._metering.budget, call.reserved.cost
+        budget, reserved, most = self._metering.budget, call.reserved.cost, self._metering.max_calls
+        if most is not None and self.calls >= most and self.replay is not None:
+            await self.replay.fail(f"It was stopped after {most} model calls.")
         try:
             await budget.reserve(reserved)
         except OutOfBudget:
@@ -155,4 +161,5 @@ class EvalMeter:
         self._cost += counts.cost
         if self._metering.ledger is not None:
             counts = msgspec.structs.replace(counts, requests=0)
-            _ = self._metering.ledger.settle(Settle(None, UsageKey("", "", agent, model, PURPOSE), counts))
+            key = UsageKey(self._metering.user, "", agent, model, self._metering.purpose)
+            _ = self._metering.ledger.settle(Settle(None, key, counts))

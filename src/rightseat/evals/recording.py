@@ -14,10 +14,12 @@ import msgspec
 from rightseat.core.messages import File, Image, Message
 from rightseat.core.types import JsonValue
 from rightseat.evals.cases import Case, RecordedCall, ScorerSpec, Source
+from rightseat.evals.changes import NOT_IN_CASE, apply_changes
 from rightseat.evals.recorded_calls import RecordedTurn, read_turn
 from rightseat.evals.redaction import Redaction
 from rightseat.evals.sources import NotRecorded, PinnedTurns, TooLargeToPin
 from rightseat.operations.recordings import RecordedAsk
+from rightseat.operations.reruns import RunChanges
 
 MAX_NAME_WORDS = 6
 MAX_CASE_CHARS = 2_000_000
@@ -30,7 +32,8 @@ NOT_REPEATED = ("model", "cache_key")
 @dataclass(frozen=True, slots=True)
 class PinOptions:
     """`wrong` says what should have happened. `judge` is the model that judges it. What happened in a run that `is_bad`
-    is not expected, also without a text that says what should have."""
+    is not expected, also without a text that says what should have. Nor is that of a run with `changes`, which has not
+    happened."""
 
     name: str | None = None
     wrong: str | None = None
@@ -38,6 +41,7 @@ class PinOptions:
     keeps_personal_data: bool = False
     judge: str = "default"
     is_bad: bool = False
+    changes: RunChanges | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,8 @@ class PinnedCase:
     notes: Sequence[str]
 
 
-def build_case(conversation: PinnedTurns, options: PinOptions, redaction: Redaction) -> PinnedCase:
-    """Raises `NotRecorded`."""
+def build_case(conversation: PinnedTurns, options: PinOptions, redaction: Redaction | None) -> PinnedCase:
+    """Without a `redaction`, a case that is never written. Raises `NotRecorded`, and `BadRequest` for the changes."""
     files, notes = dict[str, bytes](), list[str]()
     first = conversation.turns[0].runs[0]
     if not any(turn.question for turn in conversation.turns):
@@ -76,12 +80,18 @@ def build_case(conversation: PinnedTurns, options: PinOptions, redaction: Redact
         "recorded": [item.model_dump(mode="json", exclude_defaults=True) for item in recorded],
         "expected": read[-1].answer or None,
     }
+    if options.changes is not None:
+        fields = apply_changes(fields, options.changes)
+        if options.changes.instructions is not None or options.changes.model is not None:
+            notes.append(NOT_IN_CASE)
     if (size := count_chars(list(fields.values()))) > MAX_CASE_CHARS:
         raise TooLargeToPin(
             f"Run {first.run!r} has {size:,} characters of text with what came before it; a case has at most "
             f"{MAX_CASE_CHARS:,}."
         )
-    redacted = {name: redaction.redact_value(value) for name, value in fields.items() if name in REDACTED_FIELDS}
+    redacted = {
+        name: redaction.redact_value(value) for name, value in fields.items() if redaction and name in REDACTED_FIELDS
+    }
     source = Source(
         run=conversation.run,
         thread=first.thread,
@@ -97,7 +107,7 @@ def build_case(conversation: PinnedTurns, options: PinOptions, redaction: Redact
         case.model_copy(update={"name": name, "scorers": tuple(propose_scorers(case, read[-1], options))}),
         files,
         len(asks),
-        redaction.values,
+        redaction.values if redaction else 0,
         list(dict.fromkeys(notes)),
     )
 
@@ -106,7 +116,7 @@ def propose_scorers(case: Case, last: RecordedTurn, options: PinOptions) -> list
     """From what happened. What went wrong is not expected: its mend is judged."""
     if options.wrong:
         return [{"judge": {"rubric": options.wrong, "model": options.judge}}]
-    if options.is_bad:
+    if options.is_bad or options.changes is not None:
         return []
     proposed: list[ScorerSpec] = [{"outcome": last.outcome}]
     calls = [item for item in case.recorded if isinstance(item, RecordedCall)]

@@ -44,13 +44,18 @@ class ReplayRuntime:
 
 
 @asynccontextmanager
-async def open_replay_runtime(config: Config) -> AsyncIterator[ReplayRuntime]:
-    """Build and open the parts of the configuration. Raises `ConfigError`."""
+async def open_replay_runtime(
+    config: Config, models: Mapping[str, Model] | None = None
+) -> AsyncIterator[ReplayRuntime]:
+    """Build and open the parts of the configuration. Raises `ConfigError`.
+
+    `models` are those of a server, which are open already: a second one of a local model would not fit into memory.
+    """
     config = in_memory(config)
     face_toolboxes = list(build_face_toolboxes(config.faces).values())
     threads = MemoryThreads(MAX_THREADS)
     registry = PartRegistry({}, face_toolboxes, threads.artifacts)
-    guards = build_agents(config, registry, CallCounter())
+    guards = build_agents(config, registry, CallCounter(), models)
     built = dict(registry.agents)
     registry.agents = {name: replay_agent(name, agent) for name, agent in built.items()}
     runtime = Runtime(
@@ -65,10 +70,11 @@ async def open_replay_runtime(config: Config) -> AsyncIterator[ReplayRuntime]:
     toolboxes = (*registry.named.values(), *registry.loaded.values(), *face_toolboxes)
     async with AsyncExitStack() as stack:
         stack.enter_context(redact_logs(redactor_of(config)))
-        for part in (*registry.models.values(), *toolboxes, *built.values(), *guards):
+        own_models = () if models is not None else tuple(registry.models.values())
+        for part in (*own_models, *toolboxes, *built.values(), *guards):
             if isinstance(part, AbstractAsyncContextManager):
                 await stack.enter_async_context(part)
-        for model in registry.models.values():
+        for model in own_models:
             if isinstance(model, SupportsReadiness):
                 await model.wait_until_ready()
         stack.push_async_callback(runtime.close)

@@ -5,7 +5,7 @@ import base64
 import logging
 import mimetypes
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -55,12 +55,21 @@ def read_parameters(case: Case) -> Parameters:
 
 
 class ReplayedCase:
-    """One attempt. `folder` has the files of the questions. `events` are those of all runs of the attempt."""
+    """One attempt. `files` are those of the questions: their folder, or their contents by name. `events` are those of
+    all runs of the attempt; `observe` is called with each as it comes."""
 
     def __init__(
-        self, runtime: Runtime, meter: EvalMeter, agent: str, case: Case, missing: MissingPolicy, folder: Path
+        self,
+        runtime: Runtime,
+        meter: EvalMeter,
+        agent: str,
+        case: Case,
+        missing: MissingPolicy,
+        files: Path | Mapping[str, bytes],
+        observe: Callable[[e.Event], object] | None = None,
     ) -> None:
-        self._runtime, self._meter, self._agent, self._case, self._folder = runtime, meter, agent, case, folder
+        self._runtime, self._meter, self._agent, self._case, self._files = runtime, meter, agent, case, files
+        self._observe = observe
         self.replay = CaseReplay(case, missing, self._cancel)
         meter.replay = self.replay
         self.events: list[e.Event] = []
@@ -114,11 +123,12 @@ class ReplayedCase:
 
     def _build_question(self, turn: Turn) -> Message:
         parts: list[Part] = [Text(turn.text)]
-        for name in turn.files:
-            path = self._folder / name
-            media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            data = base64.b64encode(path.read_bytes()).decode()
-            parts.append(build_media(media_kind(media_type), media_type, data, name=path.name))
+        for path in turn.files:
+            name, files = Path(path).name, self._files
+            media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+            content = (files / path).read_bytes() if isinstance(files, Path) else files[path]
+            data = base64.b64encode(content).decode()
+            parts.append(build_media(media_kind(media_type), media_type, data, name=name))
         return Message("user", tuple(parts))
 
     async def _run_turn(self, messages: tuple[Message, ...]) -> None:
@@ -157,6 +167,8 @@ class ReplayedCase:
         async for entries in self._runtime.follow(ask.run_id):
             for entry in entries:
                 self.events.append(entry.event)
+                if self._observe is not None:
+                    self._observe(entry.event)
                 self._calls.add(entry.event)
                 match entry.event:
                     case e.TextStarted():

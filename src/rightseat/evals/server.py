@@ -1,4 +1,4 @@
-"""Pins runs for the operator face of a server."""
+"""Pins runs, and runs them again, for the operator face of a server."""
 
 import asyncio
 import base64
@@ -17,11 +17,21 @@ from rightseat.evals.dataset import append_case, find_path, list_datasets, read_
 from rightseat.evals.dataset_errors import DatasetError
 from rightseat.evals.pinning import Pinner, build_pinner
 from rightseat.evals.recording import PinnedCase, PinOptions
+from rightseat.evals.rerun import Reruns
 from rightseat.evals.result_store import FILE, CaseSummary, ResultStore
 from rightseat.evals.results import fingerprint_case
 from rightseat.evals.sources import Sources
-from rightseat.operations.evals import CaseLine, CaseRequest, CaseRules, DatasetLine, Evals, PinnedLine
+from rightseat.operations.evals import (
+    CaseLine,
+    CaseRequest,
+    CaseRules,
+    DatasetLine,
+    Evals,
+    PinnedLine,
+    SharedModels,
+)
 from rightseat.operations.recordings import RunRecording
+from rightseat.operations.reruns import Rerun, RerunForm, RunChanges
 from rightseat.operations.store import Store
 
 MAX_QUESTION_CHARS = 200
@@ -31,19 +41,20 @@ FileMark = tuple[tuple[int, int], ...]
 """The time of the last change and the size of each file."""
 
 
-def build(config: Config, store: Store, log: Log) -> Evals | None:
+def build(config: Config, store: Store, log: Log, models: SharedModels) -> Evals | None:
     """None if the store cannot say what a case is made of."""
     if store.records is None or store.recordings is None:
         return None
     sources = Sources(store.records, store.recordings, store.threads.load, log)
-    return ServerEvals(config, build_pinner(config, sources, log))
+    return ServerEvals(config, build_pinner(config, sources, log), models)
 
 
 class ServerEvals:
     """Pins one run and reads one dataset at a time: both are work for the processor and take memory."""
 
-    def __init__(self, config: Config, pinner: Pinner) -> None:
+    def __init__(self, config: Config, pinner: Pinner, models: SharedModels) -> None:
         self._turn = asyncio.Lock()
+        self._reruns = Reruns(config, pinner.sources, models, self._turn)
         self._known: dict[str, DescribedDataset] = {}
         self._config = config
         self._pinner = pinner
@@ -53,7 +64,7 @@ class ServerEvals:
         return await self._pinner.sources.recordings.find(run)
 
     async def pin(self, run: str, request: CaseRequest) -> PinnedLine:
-        options = PinOptions(request.name, request.wrong or None, request.consent)
+        options = PinOptions(request.name, request.wrong or None, request.consent, changes=request.changes)
         try:
             find_path(self._config.evals_folder, request.dataset)
             async with self._turn:
@@ -76,6 +87,12 @@ class ServerEvals:
             return msgspec.structs.replace(
                 describe(request, pinned), text=path.read_text(encoding="utf-8"), files=files
             )
+
+    async def describe_rerun(self, run: str) -> RerunForm:
+        return await self._reruns.describe(run)
+
+    async def start_rerun(self, run: str, changes: RunChanges, operator: str) -> Rerun:
+        return await self._reruns.start(run, changes, operator)
 
     @property
     def rules(self) -> CaseRules:

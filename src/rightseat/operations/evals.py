@@ -1,22 +1,28 @@
-"""Cases of evaluations, for faces that pin runs. `evals.server` implements it."""
+"""Cases of evaluations, for faces that pin runs and run them again. `evals.server` implements it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
+from rightseat.core.model import Model
+from rightseat.limits.ledger import Ledger
+from rightseat.limits.prices import Prices
 from rightseat.operations.recordings import RunRecording
+from rightseat.operations.reruns import Rerun, RerunForm, RunChanges
 
 
 class CaseRequest(msgspec.Struct, frozen=True):
     """`dataset` and `name` are names, not paths. `wrong` says what should have happened, `consent` who agreed. With
-    `preview` nothing is written."""
+    `preview` nothing is written. `changes` are those of a rerun that is kept as a case."""
 
     dataset: str
     name: str | None = None
     wrong: str | None = None
     consent: str | None = None
     preview: bool = False
+    changes: RunChanges | None = None
 
 
 class PinnedLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +71,15 @@ class CaseRules(msgspec.Struct, frozen=True):
     needs_consent: bool
 
 
+@dataclass(frozen=True, slots=True)
+class SharedModels:
+    """The open models of a server, for runs that are run again. Without a `ledger` the server has no usage report."""
+
+    by_name: Mapping[str, Model]
+    prices: Prices
+    ledger: Ledger | None
+
+
 class Evals(Protocol):
     async def find_recording(self, run: str) -> RunRecording | None:
         """A transient run that was recorded."""
@@ -78,3 +93,11 @@ class Evals(Protocol):
     def rules(self) -> CaseRules: ...
 
     async def list_datasets(self) -> Sequence[DatasetLine]: ...
+
+    async def describe_rerun(self, run: str) -> RerunForm:
+        """Raises as `pin`."""
+        ...
+
+    async def start_rerun(self, run: str, changes: RunChanges, operator: str) -> Rerun:
+        """Raises as `pin`, and `RerunBusy`."""
+        ...

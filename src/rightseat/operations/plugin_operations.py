@@ -15,6 +15,7 @@ from rightseat.operations.workbench import (
     CaseOutcome,
     DraftFiles,
     DraftReport,
+    DryAnswer,
     FileContent,
     NewPlugin,
     PluginExists,
@@ -67,10 +68,11 @@ class PluginOperations:
         flow: str,
         question: str,
         model: Model | None = None,
+        answers: Sequence[DryAnswer] = (),
     ) -> AsyncIterator[Event]:
         operator.check_all("author")
         workbench = await self._find(plugin)
-        return workbench.try_flow(plugin, files, flow, question, operator.principal, model)
+        return workbench.try_flow(plugin, files, flow, question, operator.principal, model, answers)
 
     async def save_file(
         self, operator: Operator, plugin: str, path: str, text: str, etag: str | None, *, allow_errors: bool = False

@@ -20,6 +20,7 @@ from rightseat.operations.activity import Activity, Announcement, PluginActivity
 from rightseat.operations.annotations import AnnotationQuery, AnnotationRow, AnnotationsNotSupported, AnnotationStore
 from rightseat.operations.audit import MAX_LINES, AuditLine, AuditQuery, AuditTrail
 from rightseat.operations.audit_lines import Openings, write_line
+from rightseat.operations.changes import LiveChanges
 from rightseat.operations.feedback import (
     Bucket,
     FeedbackCount,
@@ -28,7 +29,7 @@ from rightseat.operations.feedback import (
     FeedbackRow,
     FeedbackStore,
 )
-from rightseat.operations.memories import MemoriesNotSupported, MemoryQuery, MemoryRow, MemoryStore
+from rightseat.operations.memories import MemoriesNotSupported, MemoryNotFound, MemoryQuery, MemoryRow, MemoryStore
 from rightseat.operations.model_calls import ModelCallStore, StoredCallPage
 from rightseat.operations.new_runs import NewRuns
 from rightseat.operations.plugin_operations import PluginOperations
@@ -120,6 +121,8 @@ class Operations:
         self._threads = VisibleThreads(runtime, records)
         self._new_runs = NewRuns(records, is_alone=is_alone)
         self._openings = Openings()
+        self.changes: LiveChanges | None = None
+        """Announces deleted memories to open lists; None without such lists."""
 
     @property
     def _records(self) -> Records:
@@ -318,6 +321,24 @@ class Operations:
         if query.owner != operator.id and page.rows:
             write_line("%s read memories of %s", operator.id, query.owner or "all users")
         return page
+
+    async def remove_memory(self, operator: Operator, id: str, owner: str | None) -> None:
+        """One of this user, or a shared one. Those of others need the right to act for all agents.
+
+        Raises `InsufficientScope` and `MemoryNotFound`.
+        """
+        if owner != operator.id:
+            operator.check_all("act")
+        if self._memories is None:
+            raise MemoriesNotSupported
+        if not await self._memories.remove(id, owner):
+            raise MemoryNotFound(id)
+        if self.changes is not None:
+            self.changes.change_memory(id, owner, is_deleted=True)
+        if owner is None:
+            write_line("%s removed the shared memory %s", operator.id, id)
+        elif owner != operator.id:
+            write_line("%s removed memory %s of %s", operator.id, id, owner)
 
     # Annotations
 

@@ -4,7 +4,7 @@ A draft is a set of changed files that are laid over the files of a plugin. Noth
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -12,6 +12,7 @@ from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import Event
 from rightseat.core.model import Model
+from rightseat.core.types import JsonValue
 from rightseat.operations.flows import FlowGraph
 
 DraftFiles = Mapping[str, str]
@@ -203,6 +204,13 @@ class CaseOutcome(msgspec.Struct, frozen=True):
     differences: tuple[str, ...] = ()
 
 
+class DryAnswer(msgspec.Struct, frozen=True):
+    """What a person answers to a question of a dry run."""
+
+    status: Literal["resolved", "cancelled"]
+    payload: JsonValue = None
+
+
 class SavedFile(msgspec.Struct, frozen=True):
     """The file after it was saved, and the plugin after it was loaded anew."""
 
@@ -235,9 +243,17 @@ class PluginWorkbench(Protocol):
         ...
 
     def try_flow(
-        self, plugin: str, files: DraftFiles, flow: str, question: str, user: Principal, model: Model | None = None
+        self,
+        plugin: str,
+        files: DraftFiles,
+        flow: str,
+        question: str,
+        user: Principal,
+        model: Model | None = None,
+        answers: Sequence[DryAnswer] = (),
     ) -> AsyncIterator[Event]:
-        """A dry run: requests, queries and tools are not run; models are called.
+        """A dry run: requests, queries and tools are not run; models are called. It goes on after each question for
+        which it has an answer.
 
         Raises `PluginHasErrors`, and `FlowNotRunnable` if there is no such flow or its code is not allowed.
         """

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from rightseat.concurrency import aclosing
-from rightseat.core.ask import Principal
+from rightseat.core.ask import Answer, Principal
 from rightseat.core.engine import DirectSteps
 from rightseat.core.errors import ConfigError
-from rightseat.core.events import Event
+from rightseat.core.events import Event, RunFinished
 from rightseat.core.model import Model
 from rightseat.egress.addresses import is_listed
 from rightseat.egress.secrets import Secrets
@@ -27,6 +27,7 @@ from rightseat.operations.workbench import (
     DraftFlow,
     DraftReport,
     DraftTooSlow,
+    DryAnswer,
     FileContent,
     FlowNotRunnable,
     NewPlugin,
@@ -53,6 +54,7 @@ from rightseat.plugins.definition import Flow, Plugin
 from rightseat.plugins.diagnostics import Diagnostic
 from rightseat.plugins.diagrams import build_graph
 from rightseat.plugins.flows import Dependencies
+from rightseat.plugins.flows.checkpoint import FlowCheckpoint
 from rightseat.plugins.folder_files import (
     check_editable,
     compute_etag,
@@ -123,15 +125,34 @@ class Workbench:
         return await self._in_thread(lambda: self._check(plugin, changed))
 
     async def try_flow(
-        self, plugin: str, files: DraftFiles, flow: str, question: str, user: Principal, model: Model | None = None
+        self,
+        plugin: str,
+        files: DraftFiles,
+        flow: str,
+        question: str,
+        user: Principal,
+        model: Model | None = None,
+        answers: Sequence[DryAnswer] = (),
     ) -> AsyncIterator[Event]:
         async with self._stored_draft(plugin, files) as draft:
             found = find_runnable_flow(draft, flow)
             dependencies = replace(self._dependencies(model or self._model), is_dry=True)
             scope = Scope(question, user=user, window=self._settings.window, language=find_script_language(question))
-            async with aclosing(flows.run(draft, found, scope, dependencies, DirectSteps())) as events:
-                async for event in events:
-                    yield event
+            checkpoint, answer = FlowCheckpoint(draft.identity, found.name, question), None
+            for following in (*answers, None):
+                asked = None
+                source = flows.run(
+                    draft, found, scope, dependencies, DirectSteps(), checkpoint=checkpoint, answer=answer
+                )
+                async with aclosing(source) as events:
+                    async for event in events:
+                        if isinstance(event, RunFinished) and event.interrupts and following is not None:
+                            asked = event.interrupts[0]
+                            break
+                        yield event
+                if asked is None or following is None:
+                    return
+                answer = Answer(asked.id, following.status, following.payload)
 
     async def run_cases(self, plugin: str, files: DraftFiles) -> list[CaseOutcome]:
         async with self._stored_draft(plugin, files) as draft:

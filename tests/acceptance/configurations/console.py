@@ -67,6 +67,7 @@ def agents() -> dict[str, Any]:
         "default": loop,
         "ops": {"type": "flows", "model": "upstream", "toolbox": "steps"},
         "lasting": loop | {"durable": True},
+        "keeper": {"type": "loop", "model": "upstream", "memory": {"save": "always_ask"}},
     }
 
 

@@ -568,3 +568,35 @@ async def test_saving_is_off_without_the_option_and_without_keys(
     assert (created.status_code, created.json()["error"]) == (403, "editing_off")
     assert (plugin / FIVE).read_text() == before
     assert not (plugin.parent / "new").exists()
+
+
+async def test_a_dry_run_goes_on_with_the_answers_to_what_the_flow_asks(serve: Serve, configuration: str) -> None:
+    body: dict[str, Any] = {"plugin": "steps", "flow": "danger", "question": "danger"}
+    path = {"status": "resolved", "payload": {"path": "old.txt"}}
+    async with serving(serve, configuration) as server:
+        asked = await server.post("drafts/try", body, **key("ada"))
+        answered = await server.post("drafts/try", body | {"answers": [path]}, **key("ada"))
+        skipped = await server.post("drafts/try", body | {"answers": [{"status": "cancelled"}]}, **key("ada"))
+        many = await server.post("drafts/try", body | {"answers": [path] * 21}, **key("ada"))
+
+    first, second, third = ([json.loads(line) for line in one.text.splitlines()] for one in (asked, answered, skipped))
+    (question,) = first[-1]["interrupts"]
+    assert list(question["schema"]["properties"]) == ["path"]
+    assert [one["type"] for one in second].count("RunFinished") == 0
+    assert second[-1]["value"]["status"] == "succeeded"
+    assert '"body":{"path":"old.txt"}' in answered.text
+    assert third[-1]["value"]["status"] != "succeeded"
+    assert many.status_code == 400
+
+
+async def test_the_first_file_of_cases_is_a_draft(serve: Serve, configuration: str, plugin: Path) -> None:
+    (plugin / "tests" / "cases.yaml").unlink()
+    case = "- {name: first, flow: five, question: five, model: {}, http: [], expect: {status: succeeded}}\n"
+    async with serving(serve, configuration) as server:
+        none = await server.post("drafts/cases", {"plugin": "steps"}, **key("ada"))
+        begun = await server.post(
+            "drafts/cases", {"plugin": "steps", "files": {"tests/cases.yaml": case}}, **key("ada")
+        )
+
+    assert none.json() == []
+    assert [(one["name"], one["passed"]) for one in begun.json()] == [("first", False)]

@@ -16,6 +16,7 @@ const SCREENS: readonly { word: Word; to: string; right?: "watch" | "read" }[] =
   { word: "nav.flows", to: "/flows" },
   { word: "nav.plugins", to: "/plugins" },
   { word: "nav.cases", to: "/cases", right: "read" },
+  { word: "nav.memories", to: "/memories" },
   { word: "nav.connect", to: "/connect" },
   { word: "nav.health", to: "/health", right: "watch" },
   { word: "nav.metrics", to: "/metrics", right: "watch" },

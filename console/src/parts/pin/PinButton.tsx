@@ -1,4 +1,5 @@
 import { Suspense, useState } from "react";
+import { Link } from "wouter";
 import { useMe } from "../../api/queries";
 import { mayDo } from "../../api/rights";
 import { lazyPart } from "../../loadChunk";
@@ -17,15 +18,26 @@ interface Props {
   hasText?: boolean;
 }
 
-/** Makes a case of the run, for those who may author for its agent and read it. */
+/** Makes a case of the run, for those who may author for its agent and read it, or runs it again with a change. */
 export function PinButton({ run, agent, owner, wrong = "", hasText = false }: Props) {
   const t = useCasesWords();
   const me = useMe().data;
   const [isOpen, setIsOpen] = useState(false);
-  const isReadable = owner === me?.user || mayDo(me, "read", agent);
-  if (!isReadable || !mayDo(me, "author", agent)) return null;
+  const mayRead = mayDo(me, "read", agent);
+  if (!(mayRead || owner === me?.user) || !mayDo(me, "author", agent)) return null;
   return (
     <>
+      {mayRead && (
+        <Link
+          className={hasText ? "button" : "icon-button"}
+          aria-label={t("pin.again")}
+          title={t("pin.again")}
+          to={`/runs/${encodeURIComponent(run)}/again`}
+        >
+          <Icon name="again" />
+          {hasText && t("pin.again")}
+        </Link>
+      )}
       <button
         type="button"
         className={hasText ? "button" : "icon-button"}

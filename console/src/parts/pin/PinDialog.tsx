@@ -3,6 +3,7 @@ import { useEffect, useId, useMemo, useState, type FormEvent } from "react";
 import { Link } from "wouter";
 import { useMe } from "../../api/queries";
 import { useFormat } from "../../format";
+import type { RunChanges } from "../../api/types";
 import { Code } from "../Code";
 import { Dialog } from "../Dialog";
 import { filesOf, usePin, usePreview, useDatasets, type PinnedLine } from "./api";
@@ -16,16 +17,18 @@ interface Props {
   run: string;
   /** The expectation that the form begins with. */
   wrong: string;
+  /** Those of a rerun that is kept. */
+  changes?: RunChanges | undefined;
   onClose: () => void;
 }
 
-export default function PinDialog({ run, wrong, onClose }: Props) {
+export default function PinDialog({ run, wrong, changes, onClose }: Props) {
   const t = useCasesWords();
   const [pinned, setPinned] = useState<PinnedLine | null>(null);
   return (
     <Dialog title={t("pin.title")} onClose={onClose}>
       {pinned === null ? (
-        <PinForm run={run} wrong={wrong} onPinned={setPinned} onClose={onClose} />
+        <PinForm run={run} wrong={wrong} changes={changes} onPinned={setPinned} onClose={onClose} />
       ) : (
         <Pinned line={pinned} onClose={onClose} />
       )}
@@ -33,7 +36,7 @@ export default function PinDialog({ run, wrong, onClose }: Props) {
   );
 }
 
-function PinForm({ run, wrong, onPinned, onClose }: Props & { onPinned: (line: PinnedLine) => void }) {
+function PinForm({ run, wrong, changes, onPinned, onClose }: Props & { onPinned: (line: PinnedLine) => void }) {
   const t = useCasesWords();
   const id = useId();
   const mayList = useMe().data?.rights.read?.includes("*") ?? false;
@@ -46,13 +49,13 @@ function PinForm({ run, wrong, onPinned, onClose }: Props & { onPinned: (line: P
   const needsConsent = known?.rules.needs_consent ?? false;
   const preview = usePreview(
     run,
-    { dataset: FIRST_DATASET, ...given(seen) },
+    { dataset: FIRST_DATASET, ...given(seen), ...(changes && { changes }) },
     (!mayList || !isPending) && (!needsConsent || seen.consent.trim() !== ""),
   );
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    mutate({ dataset, ...given(fields) }, { onSuccess: onPinned });
+    mutate({ dataset, ...given(fields), ...(changes && { changes }) }, { onSuccess: onPinned });
   }
   const field = (name: keyof typeof fields) => ({
     id: `${id}-${name}`,
@@ -102,7 +105,7 @@ function PinForm({ run, wrong, onPinned, onClose }: Props & { onPinned: (line: P
         </label>
         <textarea {...field("wrong")} rows={3} />
         <p id={`${id}-wrong-hint`} className="muted hint">
-          {t("pin.wrongHint")}
+          {t(changes ? "pin.wrongChangedHint" : "pin.wrongHint")}
         </p>
       </div>
       <div>

@@ -1,6 +1,7 @@
 /** Cases of evaluations: which there are, and how a run becomes one. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api/client";
+import type { RunChanges } from "../../api/types";
 import type { CaseLine, CaseRules, DatasetLine, DatasetList, PinnedLine } from "../../api/schema";
 
 export type { CaseLine, CaseRules, DatasetLine, PinnedLine };
@@ -10,6 +11,8 @@ export interface CaseRequest {
   name?: string;
   wrong?: string;
   consent?: string;
+  /** Those of a rerun that is kept. */
+  changes?: RunChanges;
 }
 
 const pin = (run: string, body: CaseRequest & { preview?: boolean }) =>

@@ -15,15 +15,16 @@ const ORIGINS: Record<string, Word> = {
 /** What would be sent, and where each value comes from. Without a known request, the rest of the message says it. */
 export function Request({ question }: { question: QuestionData }) {
   const t = useWords();
-  const values = argumentsOf(question);
   const { call, request, message } = question;
   const details = message.split("\n").slice(1).join("\n").trim();
+  const values = argumentsOf(question);
+  const rows = Object.entries(values ?? {}).filter(([, value]) => !isQuoted(value));
   return (
     <>
       {(call || request?.head) && <code className="request">{call?.name ?? request?.head}</code>}
-      {values && Object.keys(values).length > 0 && (
+      {rows.length > 0 && (
         <dl className="values">
-          {Object.entries(values).map(([name, value]) => (
+          {rows.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
               <dd>
@@ -35,9 +36,18 @@ export function Request({ question }: { question: QuestionData }) {
         </dl>
       )}
       {call && !values && <code className="request">{call.arguments}</code>}
-      {details && !request && <p className="plain">{details}</p>}
+      {details && !request && (
+        <p className="plain" dir="auto">
+          {details}
+        </p>
+      )}
     </>
   );
+
+  /** Whether the details have the whole text, such as that of a memory: it would stand there twice. */
+  function isQuoted(value: Json): boolean {
+    return typeof value === "string" && !request && value.length > 1 && details.includes(`“${value}”`);
+  }
 
   function originOf(name: string): string {
     const word = ORIGINS[String(request?.origins[name] ?? "")];

@@ -6,22 +6,23 @@ import { useFormat } from "../../format";
 import { lazyPart } from "../../loadChunk";
 import type { Entry } from "../../log/events";
 import { isObject, type Item } from "../../log/fold";
-import type { LiveSnapshot } from "../../log/live";
 import { lengthOf, type Span } from "../../log/timeline";
 import { useWords, type Word } from "../../words";
 import { Code } from "../Code";
 import { Icon } from "../Icon";
+import type { ShownRuns } from "./Timeline";
 
 const Prompt = lazyPart(() => import("../prompt/Prompt"));
 
 interface Props {
   span: Span;
-  snapshot: LiveSnapshot;
+  snapshot: ShownRuns;
   now: number;
+  isStored: boolean;
   onClose: () => void;
 }
 
-export function SpanDetails({ span, snapshot, now, onClose }: Props) {
+export function SpanDetails({ span, snapshot, now, isStored, onClose }: Props) {
   const t = useWords();
   const me = useMe().data;
   const run = snapshot.conversation.timeline.runs.find((one) => one.id === span.run);
@@ -48,7 +49,7 @@ export function SpanDetails({ span, snapshot, now, onClose }: Props) {
       {textsOf(span, snapshot).map(({ title, text }, index) => (
         <Code key={index} title={t(title)} text={text} />
       ))}
-      {span.kind === "model" && mayDo(me, "read", run?.agent ?? "") && (
+      {span.kind === "model" && isStored && mayDo(me, "read", run?.agent ?? "") && (
         <Suspense fallback={null}>
           <Prompt key={span.key} run={span.run} span={span.id} isRunning={run?.state === "running"} />
         </Suspense>
@@ -94,7 +95,7 @@ interface Text {
 }
 
 /** Of spans whose texts the user may not see, there are none. */
-function textsOf(span: Span, { conversation, entries }: LiveSnapshot): Text[] {
+function textsOf(span: Span, { conversation, entries }: ShownRuns): Text[] {
   switch (span.kind) {
     case "tool":
       return callTexts(conversation.items, span.about.call);

@@ -13,14 +13,21 @@ import { SpanRow } from "./SpanRow";
 const ROW_PX = 30;
 const NARROW_PX = 721;
 
+/** The part of a snapshot that is drawn; a run that is not stored has it, too. */
+export type ShownRuns = Pick<LiveSnapshot, "conversation" | "entries" | "isCaughtUp">;
+
 interface Props {
-  snapshot: LiveSnapshot;
+  snapshot: ShownRuns;
   /** Only the spans of this run, if it is not null. */
   run: string | null;
   now: number;
+  /** Without it, nothing about the runs can be asked of the server. */
+  isStored?: boolean;
+  /** Whether it shares its width with another one. */
+  isCompact?: boolean;
 }
 
-export function Timeline({ snapshot, run, now }: Props) {
+export function Timeline({ snapshot, run, now, isStored = true, isCompact = false }: Props) {
   const t = useWords();
   const format = useFormat();
   const { timeline } = snapshot.conversation;
@@ -35,9 +42,9 @@ export function Timeline({ snapshot, run, now }: Props) {
       all.filter((span) => run === null || span.run === run),
       now,
       origin,
-      isNarrow ? 3 : 6,
+      isCompact ? 2 : isNarrow ? 3 : 6,
     );
-  }, [timeline, run, now, origin, isNarrow]);
+  }, [timeline, run, now, origin, isNarrow, isCompact]);
   const { box, rows: visible, height, scrollTo } = useRows(rows.length, ROW_PX);
   const current = rows.findIndex((row) => row.span.key === chosen);
   const row = rows[current];
@@ -136,7 +143,15 @@ export function Timeline({ snapshot, run, now }: Props) {
           </div>
         </div>
       </div>
-      {row && <SpanDetails span={row.span} snapshot={snapshot} now={now} onClose={() => setChosen(null)} />}
+      {row && (
+        <SpanDetails
+          span={row.span}
+          snapshot={snapshot}
+          now={now}
+          isStored={isStored}
+          onClose={() => setChosen(null)}
+        />
+      )}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { useFormat } from "../../format";
 import { EMPTY, fold } from "../../log/fold";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
+import { WithCode } from "../../parts/WithCode";
 import type { QuestionData } from "../../parts/question/answers";
 import { Question } from "../../parts/question/Question";
 import { useNow } from "../../useNow";
@@ -27,7 +28,9 @@ export function Approvals() {
         {isSuccess && shown.length === 0 && (
           <div className="welcome">
             <h2>{t("approvals.none")}</h2>
-            <p className="muted">{t("approvals.hint")}</p>
+            <p className="muted">
+              <WithCode text={t("approvals.hint")} />
+            </p>
           </div>
         )}
         {shown.map((approval) => (

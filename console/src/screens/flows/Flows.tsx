@@ -4,6 +4,7 @@ import type { FlowLine } from "../../api/types";
 import { useShownThread } from "../../log/LiveProvider";
 import { Asks } from "../../parts/flow/Asks";
 import { Header } from "../../parts/Header";
+import { WithCode } from "../../parts/WithCode";
 import { Icon } from "../../parts/Icon";
 import { Notice } from "../../parts/Notice";
 import { useWords } from "../../words";
@@ -22,7 +23,9 @@ export default function Flows() {
         {flows?.length === 0 && (
           <div className="welcome">
             <h2>{t("flows.none")}</h2>
-            <p className="muted">{t("flows.hint")}</p>
+            <p className="muted">
+              <WithCode text={t("flows.hint")} />
+            </p>
             <pre>
               <code>rightseat plugin new my-plugin</code>
             </pre>

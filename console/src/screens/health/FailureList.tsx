@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { FailedRuns } from "../../api/types";
 import { useMe } from "../../api/queries";
 import { useFormat } from "../../format";
+import { WithCode } from "../../parts/WithCode";
 import { runsAddress } from "../../range";
 import { useNow } from "../../useNow";
 import { describeCause } from "../threads/causes";
@@ -77,9 +78,4 @@ function Group({
       </div>
     </li>
   );
-}
-
-/** A text of ours, with what is between backticks as code. */
-function WithCode({ text }: { text: string }) {
-  return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }

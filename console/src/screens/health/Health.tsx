@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useFailures, useMe } from "../../api/queries";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
+import { WithCode } from "../../parts/WithCode";
 import { Notice } from "../../parts/Notice";
 import { useRange } from "../../range";
 import { useWords } from "../../words";
@@ -78,7 +79,9 @@ function Checks({ setup }: { setup: { file: string } | null }) {
           )}
           <FailureList failures={failures} range={range} since={found?.since ?? null} />
           <CheckList checks={checks ?? []} />
-          <p className="muted">{t("health.deep")}</p>
+          <p className="muted">
+            <WithCode text={t("health.deep")} />
+          </p>
         </section>
       </div>
     </>

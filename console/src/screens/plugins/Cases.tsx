@@ -3,8 +3,15 @@ import { runCases, type DraftFiles } from "../../api/plugins";
 import { Icon } from "../../parts/Icon";
 import { useWorkbenchWords } from "./words";
 
+interface Props {
+  plugin: string;
+  files: DraftFiles;
+  /** Opens the file of the cases, which there is not yet. */
+  onBegin: (() => void) | null;
+}
+
 /** The test cases of the plugin, run over the draft when the tab is opened. */
-export function Cases({ plugin, files }: { plugin: string; files: DraftFiles }) {
+export function Cases({ plugin, files, onBegin }: Props) {
   const t = useWorkbenchWords();
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ["cases", plugin, files],
@@ -27,7 +34,16 @@ export function Cases({ plugin, files }: { plugin: string; files: DraftFiles }) 
         </button>
       </p>
       {error && <p className="problem plain">{t("cases.failed", { message: error.message })}</p>}
-      {data?.length === 0 && <p className="muted">{t("cases.none")}</p>}
+      {data?.length === 0 && (
+        <>
+          <p className="muted">{t("cases.none")}</p>
+          {onBegin && (
+            <button type="button" className="button" onClick={onBegin}>
+              {t("cases.begin")}
+            </button>
+          )}
+        </>
+      )}
       <ul className="cases">
         {data?.map((one) => {
           const state = one.passed ? "passed" : "failed";

@@ -6,6 +6,7 @@ import type { ChangeDraft, PluginDrafts } from "./drafts";
 import { textsOf } from "./drafts";
 import { FilePane } from "./FilePane";
 import { NewButtons } from "./NewButtons";
+import { CASES, caseText } from "./newFile";
 import { Panel } from "./Panel";
 import { replaceIn } from "./replace";
 import { useCheck } from "./useCheck";
@@ -59,6 +60,7 @@ export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft,
     if (canSave) file.save(force);
   }
 
+  const paths = [...(plugin?.files ?? []).map((one) => one.path), ...Object.keys(drafts)];
   return (
     <div className="workbench">
       <Header title={title}>
@@ -66,7 +68,7 @@ export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft,
         {isAuthor && (
           <NewButtons
             plugin={plugin?.id ?? null}
-            paths={[...(plugin?.files ?? []).map((one) => one.path), ...Object.keys(drafts)]}
+            paths={paths}
             canSave={canSave}
             onFlow={begin}
             onPlugin={onOpenPlugin}
@@ -107,6 +109,7 @@ export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft,
             isAuthor={isAuthor}
             onReplace={isAuthor ? replace : null}
             onOpen={onOpen}
+            onBeginCases={isAuthor && !paths.includes(CASES) ? (flow) => begin(CASES, caseText(flow)) : null}
           />
         )}
       </div>

@@ -22,14 +22,17 @@ interface Props {
   isAuthor: boolean;
   onReplace: ((problem: Problem) => void) | null;
   onOpen: (file: string) => void;
+  /** Opens a new file; null where it may not be made, or is there. */
+  onBeginCases: ((flow: string) => void) | null;
 }
 
 /** What can be done with the draft. Who may only watch sees the problems. */
-export function Panel({ plugin, path, files, check, problems, isAuthor, onReplace, onOpen }: Props) {
+export function Panel({ plugin, path, files, check, problems, isAuthor, onReplace, onOpen, onBeginCases }: Props) {
   const t = useWorkbenchWords();
   const [chosen, setChosen] = useState<TabName>("try");
   const selected = isAuthor ? chosen : "problems";
   const flows = check.flows;
+  const first = flows[0]?.graph.name;
   const graph = flows.find((flow) => flow.file !== "" && flow.file === path)?.graph;
   return (
     <section className="workbench-panel" aria-label={t("panel.name")}>
@@ -64,7 +67,13 @@ export function Panel({ plugin, path, files, check, problems, isAuthor, onReplac
           )}
         </div>
         {selected === "problems" && <Problems problems={problems} onReplace={onReplace} onOpen={onOpen} />}
-        {selected === "cases" && <Cases plugin={plugin} files={files} />}
+        {selected === "cases" && (
+          <Cases
+            plugin={plugin}
+            files={files}
+            onBegin={onBeginCases && first ? () => onBeginCases(graph?.name ?? first) : null}
+          />
+        )}
         {selected === "graph" && !graph && <p className="muted">{t("graph.none")}</p>}
         {selected === "graph" && graph && (
           <Suspense fallback={null}>

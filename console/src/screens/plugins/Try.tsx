@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
-import { tryFlow, type DraftFiles } from "../../api/plugins";
+import { tryFlow, type DraftFiles, type DryAnswer } from "../../api/plugins";
 import { Code } from "../../parts/Code";
+import { fieldsOf } from "../../parts/question/answers";
+import { Form } from "../../parts/question/Form";
+import { useWords } from "../../words";
 import { foldDryRun, NO_STEPS, type DryRequest, type DryRunState, type DryStep } from "./dryRun";
 import { useWorkbenchWords } from "./words";
 
@@ -19,14 +22,21 @@ export function Try({ plugin, files, flows, current }: Props) {
   const chosen = choice?.of === current ? choice.flow : null; // another file is open now
   const [question, setQuestion] = useState("");
   const [run, setRun] = useState<{ flow: string; state: DryRunState } | null>(null);
+  const [asked, setAsked] = useState<{ question: string; answers: DryAnswer[] }>({ question: "", answers: [] });
   const [control, setControl] = useState<AbortController | null>(null);
   const mounted = useRef<AbortController | null>(null);
   useEffect(() => () => mounted.current?.abort(), []);
   const flow = [chosen, current, flows[0]].find((name) => name != null && flows.includes(name)) ?? null;
 
-  async function start(event: FormEvent) {
+  function begin(event: FormEvent) {
     event.preventDefault();
-    if (flow === null || question.trim() === "") return;
+    void start(question.trim(), []);
+  }
+
+  /** From the beginning, also with one more answer: no dry run is kept. */
+  async function start(text: string, answers: DryAnswer[]) {
+    if (flow === null || text === "") return;
+    setAsked({ question: text, answers });
     const aborting = new AbortController();
     mounted.current = aborting;
     setControl(aborting);
@@ -34,7 +44,7 @@ export function Try({ plugin, files, flows, current }: Props) {
       setRun((known) => ({ flow, state: next(known?.flow === flow ? known.state : NO_STEPS) }));
     change(() => NO_STEPS);
     try {
-      const wanted = { plugin, files, flow, question: question.trim() };
+      const wanted = { plugin, files, flow, question: text, answers };
       await tryFlow(wanted, (one) => change((state) => foldDryRun(state, one)), aborting.signal);
     } catch (error) {
       if (!aborting.signal.aborted) change((state) => ({ ...state, failure: (error as Error).message }));
@@ -46,7 +56,7 @@ export function Try({ plugin, files, flows, current }: Props) {
   if (flow === null) return <p className="muted">{t("try.noFlow")}</p>;
   return (
     <>
-      <form className="try-form" onSubmit={(event) => void start(event)}>
+      <form className="try-form" onSubmit={begin}>
         {flows.length > 1 && (
           <select
             className="field"
@@ -76,13 +86,28 @@ export function Try({ plugin, files, flows, current }: Props) {
           </button>
         )}
       </form>
-      {run?.flow === flow ? <Outcome run={run.state} /> : <p className="muted">{t("try.hint")}</p>}
+      {run?.flow === flow ? (
+        <Outcome
+          run={run.state}
+          isRunning={control !== null}
+          onAnswer={(answer) => void start(asked.question, [...asked.answers, answer])}
+        />
+      ) : (
+        <p className="muted">{t("try.hint")}</p>
+      )}
     </>
   );
 }
 
-function Outcome({ run }: { run: DryRunState }) {
+interface OutcomeProps {
+  run: DryRunState;
+  isRunning: boolean;
+  onAnswer: (answer: DryAnswer) => void;
+}
+
+function Outcome({ run, isRunning, onAnswer }: OutcomeProps) {
   const t = useWorkbenchWords();
+  const common = useWords();
   return (
     <div aria-live="polite">
       <p className="try-note">
@@ -96,7 +121,20 @@ function Outcome({ run }: { run: DryRunState }) {
         ))}
       </ol>
       {run.answer && <Code title={t("try.answer")} text={run.answer} />}
-      {run.question && <p className="plain">{t("try.waiting", { message: run.question })}</p>}
+      {run.question && (
+        <section data-testid="dry-question">
+          <p className="plain">{t("try.waiting", { message: run.question.message })}</p>
+          {!isRunning && (
+            <Form
+              fields={fieldsOf(run.question.schema)}
+              submit={common("question.continue")}
+              cancel={common("question.skip")}
+              onSubmit={(payload) => onAnswer({ status: "resolved", payload })}
+              onCancel={() => onAnswer({ status: "cancelled", payload: null })}
+            />
+          )}
+        </section>
+      )}
       {run.failure && <p className="problem plain">{t("try.failed", { message: run.failure })}</p>}
       {isStatus(run.status) && <p className="muted">{t(`try.finished.${run.status}`)}</p>}
     </div>

@@ -42,6 +42,7 @@ function Plugins({ plugins, plugin, path, isAuthor }: Props & { plugins: PluginR
   const shown = plugin ?? plugins[0]?.id ?? "";
   const [drafts, changeDraft] = useDrafts(shown);
   const found = plugins.find((one) => one.id === shown);
+  const opened = path ?? (isAuthor && found ? firstPathOf(found) : null);
 
   function open(id: string, file: string | null) {
     navigate(addressOf(id, file));
@@ -51,17 +52,21 @@ function Plugins({ plugins, plugin, path, isAuthor }: Props & { plugins: PluginR
     <OpenPlugin
       key={shown}
       plugin={found ?? null}
-      path={path}
+      path={opened}
       isAuthor={isAuthor}
       drafts={drafts}
       changeDraft={changeDraft}
       onOpen={(file) => open(shown, file)}
       onOpenPlugin={(id) => open(id, null)}
-      tree={<FileTree plugins={plugins} plugin={shown} path={path} drafts={drafts} onOpen={open} />}
+      tree={<FileTree plugins={plugins} plugin={shown} path={opened} drafts={drafts} onOpen={open} />}
       title={found ? found.id : t("plugins.title")}
     />
   );
 }
+
+/** The file that is open before one was chosen: a flow, if there is one. */
+const firstPathOf = ({ files }: PluginReport) =>
+  (files.find(({ path }) => path.startsWith("flows/")) ?? files[0])?.path ?? null;
 
 const addressOf = (plugin: string, path: string | null) =>
   ["/plugins", plugin, ...(path?.split("/") ?? [])]

@@ -23,8 +23,8 @@ export interface DryRequest {
 export interface DryRunState {
   steps: DryStep[];
   answer: string;
-  /** What the flow would ask the user. */
-  question: string | null;
+  /** What the flow asks the user. */
+  question: { message: string; schema: Json } | null;
   /** `succeeded`, `failed` …; null while it runs. */
   status: string | null;
   failure: string | null;
@@ -39,8 +39,8 @@ export function foldDryRun(state: DryRunState, event: LogEvent): DryRunState {
     case "TextDelta":
       return { ...state, answer: state.answer + event.text };
     case "RunFinished": {
-      const asked = event.interrupts?.[0]?.message ?? null;
-      return asked === null ? state : { ...state, question: asked };
+      const asked = event.interrupts?.[0];
+      return asked ? { ...state, question: { message: asked.message ?? "", schema: asked.schema ?? null } } : state;
     }
     case "RunFailed":
       return { ...state, failure: event.message };

@@ -1,4 +1,4 @@
-"""Pins a run as a case of a dataset, and lists the cases."""
+"""Pins a run as a case of a dataset, lists the cases, and runs a run again with changes."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -10,7 +10,9 @@ from rightseat.core.ask import includes_agent
 from rightseat.core.errors import NotConfigured
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.requests import OperatorRequest, Routes
+from rightseat.faces.operator.reruns import RerunResponse
 from rightseat.operations.evals import CaseRequest, CaseRules, DatasetLine, Evals
+from rightseat.operations.reruns import RunChanges
 from rightseat.operations.rights import OperatorNotFound, forbid
 from rightseat.operations.service import Operations
 
@@ -26,7 +28,12 @@ class EvalRoutes:
         self._find_evals = evals
 
     def routes(self) -> Routes:
-        return {("POST", "runs/{run}/pin"): self.pin, ("GET", "evals"): self.list}
+        return {
+            ("POST", "runs/{run}/pin"): self.pin,
+            ("GET", "runs/{run}/rerun"): self.describe_rerun,
+            ("POST", "runs/{run}/rerun"): self.rerun,
+            ("GET", "evals"): self.list,
+        }
 
     @property
     def _evals(self) -> Evals:
@@ -37,12 +44,35 @@ class EvalRoutes:
 
     async def pin(self, request: OperatorRequest) -> Response:
         """Needs the right to author for the agent, and to read the text of the run."""
+        run, _ = await self._check_author(request)
+        wanted = request.read(CaseRequest)
+        return json_response(await self._evals.pin(run, wanted), 200 if wanted.preview else 201)
+
+    async def describe_rerun(self, request: OperatorRequest) -> Response:
+        """What can be changed. Needs the rights of `rerun`."""
+        run = await self._check_rerun(request)
+        return json_response(await self._evals.describe_rerun(run))
+
+    async def rerun(self, request: OperatorRequest) -> Response:
+        """Needs the rights to author and to read for the agent, also for one's own run: the events have instructions,
+        and the operator pays for model calls that no limit of its user counts."""
+        run = await self._check_rerun(request)
+        changes = request.read(RunChanges)
+        return RerunResponse(await self._evals.start_rerun(run, changes, request.operator.id))
+
+    async def _check_rerun(self, request: OperatorRequest) -> str:
+        run, agent = await self._check_author(request)
+        if not includes_agent(request.rights.read, agent):
+            forbid("read", agent)
+        return run
+
+    async def _check_author(self, request: OperatorRequest) -> tuple[str, str]:
+        """The run and its agent."""
         run = request.id("run")
         agent = await self._find_agent(request, run)
         if not includes_agent(request.rights.author, agent):
             forbid("author", agent)
-        wanted = request.read(CaseRequest)
-        return json_response(await self._evals.pin(run, wanted), 200 if wanted.preview else 201)
+        return run, agent
 
     async def _find_agent(self, request: OperatorRequest, run: str) -> str:
         with suppress(OperatorNotFound):

@@ -1,10 +1,11 @@
-"""What copilots remember about users: the memories with their texts, and what each came from."""
+"""What copilots remember about users: the memories with their texts, what each came from, and their deletion."""
 
 from collections.abc import Sequence
 
 import msgspec
 from starlette.responses import Response
 
+from rightseat.core.errors import BadRequest
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.queries import read_memory_query
 from rightseat.faces.operator.requests import OperatorRequest, Routes
@@ -53,11 +54,19 @@ class MemoryRoutes:
         self._operations = operations
 
     def routes(self) -> Routes:
-        return {("GET", "memories"): self.list}
+        return {("GET", "memories"): self.list, ("DELETE", "memories/{memory}"): self.delete}
 
     async def list(self, request: OperatorRequest) -> Response:
         page = await self._operations.list_memories(request.operator, read_memory_query(request))
         return json_response(MemoryPage([describe_memory(row) for row in page.rows], page.next))
+
+    async def delete(self, request: OperatorRequest) -> Response:
+        """One's own, that of the `owner`, or with `scope=project` a shared one; `*` is no owner."""
+        owner = read_memory_query(request).owner
+        if owner is None and request.http.query_params.get("scope") != "project":
+            raise BadRequest("Name the owner of the memory.")
+        await self._operations.remove_memory(request.operator, request.id("memory"), owner)
+        return Response(status_code=204)
 
 
 def describe_memory(row: MemoryRow) -> RememberedLine:

@@ -5,7 +5,7 @@ Plugins are not narrowed by agent, so the rights must be for all agents.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -26,12 +26,13 @@ from rightseat.core.stream import codec
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.operations.plugin_operations import MAX_ID_CHARS, PluginOperations
-from rightseat.operations.workbench import FlowNotRunnable
+from rightseat.operations.workbench import DryAnswer, FlowNotRunnable
 
 logger = logging.getLogger(__name__)
 
 NDJSON = "application/x-ndjson"
 MAX_QUESTION_CHARS = 20_000
+MAX_ANSWERS = 20
 DRY_RUN_TIMEOUT_S = 300.0
 PLAIN_HEADERS = {"x-content-type-options": "nosniff", "content-security-policy": "sandbox; default-src 'none'"}
 
@@ -64,13 +65,15 @@ class Draft(msgspec.Struct):
 
 
 class DryRun(msgspec.Struct):
-    """`model` is one of the configuration; without it, that of the toolbox is used."""
+    """`model` is one of the configuration; without it, that of the toolbox is used. `answers` are those to what the
+    flow asks, in its order; it ends at the first question without one."""
 
     plugin: str
     flow: str
     question: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_QUESTION_CHARS)]
     files: Mapping[str, str] = {}
     model: str | None = None
+    answers: Annotated[Sequence[DryAnswer], msgspec.Meta(max_length=MAX_ANSWERS)] = ()
 
 
 class NewText(msgspec.Struct):
@@ -135,7 +138,7 @@ class PluginRoutes:
         wanted = request.read(DryRun)
         model = self._model(wanted.model)
         events = await self._plugins.try_flow(
-            request.operator, wanted.plugin, wanted.files, wanted.flow, wanted.question, model
+            request.operator, wanted.plugin, wanted.files, wanted.flow, wanted.question, model, wanted.answers
         )
         ask = Ask(messages=(Message("user", (Text(wanted.question),)),), agent="", principal=request.principal)
         slot = await self._runtime.admission.admit(ask)

@@ -27,9 +27,10 @@ import { operating } from "../scenarios/operating.mjs";
 import { everyone } from "../scenarios/everyone.mjs";
 import { cases } from "../scenarios/cases.mjs";
 import { feedback } from "../scenarios/feedback.mjs";
+import { memories } from "../scenarios/memories.mjs";
 
 const USAGE = "run [--url URL] [--slice N or N-M] [--slack F] [--list] [--json FILE] [SCENARIO ...]";
-const scenarios = [...loading, ...chat, ...staying, ...questions, ...flows, ...timeline, ...threads, ...rights, ...safety, ...workbench, ...operating, ...feedback, ...cases, ...everyone];
+const scenarios = [...loading, ...chat, ...staying, ...questions, ...flows, ...timeline, ...threads, ...rights, ...safety, ...workbench, ...operating, ...feedback, ...memories, ...cases, ...everyone];
 
 function readSlice(text = "1-5") {
   const found = /^([1-5])(?:-([1-5]))?$/.exec(text);

@@ -1,10 +1,10 @@
 // Why an answer was as it was: what the model saw, the versions of a question, and a case for the next time.
 import fs from "node:fs";
 import path from "node:path";
-import { contains, lacks, same, tidy, until } from "../lib/util.mjs";
+import { contains, expect, lacks, same, tidy, until } from "../lib/util.mjs";
 import { checkWithAxe } from "./feedback.mjs";
 
-const PIN = "Pin as a case";
+const PIN = "Pin as a case", AGAIN = "Run it again with a change…";
 const field = (tab, name) => tab.page.getByRole("dialog").getByLabel(name, { exact: true });
 
 const group = (tab, name) => tab.page.locator(`[data-testid="sent-call"][open] [data-testid="sent-group"][data-name="${name}"]`);
@@ -154,6 +154,109 @@ export const cases = [
     await line.getByRole("link").click();
     await tab.page.getByRole("button", { name: PIN, exact: true }).first().waitFor();
     same((await tab.said()).length, 1, "the conversation of the run that the case was made of");
+  } },
+  { name: "run-again", slice: 4, about: "a stored run once more with a change: both side by side, no tool runs, nothing is stored, Stop and leaving the page end it; kept as a case", async run(world) {
+    const server = await world.open(), api = world.api_(server), word = world.unique("storm").toLowerCase();
+    const tab = await world.browser({ at: server.url }), { page } = tab;
+    await tab.say(`weather for ${word}`);
+    await tab.ended("done");
+    const thread = await tab.thread(), before = JSON.stringify((await api.ok(`threads/${thread}`)).runs);
+    await page.getByRole("link", { name: AGAIN, exact: true }).first().click();
+    const [left, right] = ["before", "after"].map((side) => page.getByTestId(`rerun-${side}`));
+    const start = page.getByRole("button", { name: "Run again", exact: true }), stop = page.getByRole("button", { name: "Stop", exact: true });
+    const type = (name, text) => page.getByRole("textbox", { name }).fill(text);
+    await left.getByTestId("span").first().waitFor();
+    contains(tidy(await left.innerText()), "Done: ", "the answer of the recorded run");
+    await checkWithAxe(tab, "the page before the run was run again");
+
+    await type(/^Result of getWeather/, `snow ${word}`);
+    await start.click();
+    await until(async () => tidy(await right.innerText()).includes(`Done: snow ${word}`), "the answer to the changed result", { got: () => right.innerText() });
+    lacks(tidy(await left.innerText()), "snow", "the recorded run");
+    for (const kind of ["run", "model", "tool"]) expect((await right.locator(`[data-testid="span"][data-kind="${kind}"]`).count()) > 0, `a ${kind} in the timeline of the changed run`, await right.innerText());
+    same(await page.getByTestId("rerun-calls").locator('tbody tr[data-changed="true"]').count(), 0, "calls that differ");
+    await right.locator('[data-testid="span"][data-kind="model"]').last().click();
+    await checkWithAxe(tab, "both runs side by side");
+
+    const file = world.unique("file");
+    await type(/^Question/, `delete ${file}`);
+    await start.click();
+    const missing = page.getByTestId("rerun-missing");
+    await missing.waitFor();
+    contains(tidy(await missing.innerText()), file, "the call that is not in the recording");
+    await checkWithAxe(tab, "a call that is not in the recording");
+    await missing.getByRole("textbox").fill("gone, says a person");
+    await missing.getByRole("button", { name: "Use this result" }).click();
+    await until(async () => tidy(await right.innerText()).includes("Done: gone, says a person"), "the answer to the typed result", { got: () => right.innerText() });
+    same(await page.getByTestId("rerun-calls").locator('tbody tr[data-changed="true"]').count(), 2, "calls that differ");
+    same(world.api.seen("/deleted").filter((one) => one.body?.path === file).length, 0, "files that were deleted");
+
+    const leave = () => tab.open("chat");
+    for (const end of [() => stop.click(), leave]) {
+      const key = world.unique();
+      await type(/^Question/, `pieces 3 [${key}]`);
+      await start.click();
+      await until(() => world.openai.requests(key).length === 1, "a request to the model");
+      await end();
+      await until(() => world.openai.requests(key)[0].aborted, "the end of the request to the model");
+      if (end !== leave) await until(async () => tidy(await right.innerText()).includes("Stopped"), "the stopped run", { got: () => right.innerText() });
+    }
+    same(JSON.stringify((await api.ok(`threads/${thread}`)).runs), before, "the runs of the thread");
+
+    await page.goBack();
+    await type(/^Result of getWeather/, `snow ${word}`);
+    await page.getByRole("button", { name: "Keep as a case", exact: true }).click();
+    await page.getByTestId("pin-preview").waitFor();
+    await checkWithAxe(tab, "the dialog that keeps a changed run");
+    await field(tab, "Dataset").fill(word);
+    await page.getByRole("dialog").getByRole("button", { name: "Pin", exact: true }).click();
+    await page.getByTestId("pinned").waitFor();
+    contains(fs.readFileSync(path.join(server.stateDir, "evals", `${word}.yaml`), "utf8"), `snow ${word}`, "the result in the case");
+
+    const keyed = await world.keyed(), { thread: own } = await world.api_(keyed, "olga").run("hello there");
+    const olga = await world.browser({ user: "olga", route: `threads/${own}` });
+    await olga.page.getByRole("tree", { name: "Timeline" }).waitFor();
+    same(await olga.page.getByRole("link", { name: AGAIN }).count(), 0, "links for a user who may not author");
+  } },
+  { name: "tasks", slice: 4, about: "the tasks of docs/how-to/console.md, with the clicks that it says", async run(world) {
+    const server = await world.open(), word = world.unique("harbor");
+    await world.api_(server).run(`weather for ${word}`);
+    await world.api_(server).run("refuse", { wait: ["failed"] });
+    const tab = await world.browser({ at: server.url, route: "chat" }), { page } = tab;
+    await page.evaluate(() => { window.clicks = 0; addEventListener("click", (event) => { if (event.isTrusted && event.detail > 0) window.clicks++; }, true); });
+    const clicks = async (wanted, what) => { same(await page.evaluate(() => { const all = window.clicks; window.clicks = 0; return all; }), wanted, `clicks to ${what}`); };
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").or(page.getByRole("dialog").getByRole("textbox")).first().fill(word);
+    await page.getByRole("dialog").getByText(word).first().waitFor();
+    await page.keyboard.press("Enter");
+    await tab.sees("tempC");
+    await clicks(0, "find a run by its text");
+    await page.getByRole("tab", { name: "Prompt", exact: true }).click();
+    await page.getByTestId("sent-compared").waitFor();
+    await clicks(1, "see what the model was sent");
+    await page.getByTestId("call").first().locator("button, summary").first().click();
+    await until(async () => /"city"/.test(await page.getByTestId("call").first().innerText()), "the arguments of the call");
+    await clicks(1, "see the arguments and the result of a tool");
+    await page.getByRole("link", { name: AGAIN, exact: true }).first().click();
+    await page.getByRole("textbox", { name: /^Result of getWeather/ }).press("End");
+    await page.keyboard.type(" and wind");
+    await page.getByRole("button", { name: "Run again", exact: true }).click();
+    await until(async () => /and wind/.test(await page.getByTestId("rerun-after").innerText()), "the changed answer");
+    await clicks(2, "ask again with a change");
+    await tab.go("Health");
+    const group = page.getByTestId("failed-runs").first();
+    await group.waitFor();
+    for (const part of ["1 user", "models.upstream"]) contains(tidy(await group.innerText()), part, "what fails, for whom");
+    await clicks(1, "see what fails, since when and for whom");
+    const key = world.unique();
+    await world.api_(server).run(`pieces 3 [${key}]`, { wait: null });
+    await until(() => world.openai.requests(key).length > 0, "a run in progress");
+    await tab.open("runs?state=running");
+    await page.evaluate(() => { window.clicks = 0; });
+    await page.getByRole("button", { name: "Stop all…", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop them", exact: true }).click();
+    await until(() => world.openai.requests(key)[0].aborted, "the end of the run");
+    await clicks(2, "stop the runs that a filter shows");
   } },
   { name: "pin-offered", slice: 4, about: "where the server writes no cases, the dialog has the file as a download; without the right there is no button", async run(world) {
     const server = await world.keyed();

@@ -1,1 +1,0 @@
-import{bt as e,d as t,y as n,yt as r}from"./index-D4KvFEjT.js";function i(){let i=n();return e(`span`,{className:`asks`,children:[r(t,{name:`shield`}),i(`flow.asks`)]})}export{i as t};

@@ -1,0 +1,1 @@
+import{Et as e,S as t,Tt as n,m as r}from"./index-CP0qMpmE.js";function i(){let i=t();return e(`span`,{className:`asks`,children:[n(r,{name:`shield`}),i(`flow.asks`)]})}export{i as t};

@@ -1,1 +1,0 @@
-import{St as e,bt as t,wt as n,yt as r}from"./index-D4KvFEjT.js";var i=n(e(),1);function a({title:e,onClose:n,children:a}){let o=(0,i.useRef)(null),s=(0,i.useId)();return(0,i.useLayoutEffect)(()=>{let e=o.current;return e?.showModal(),()=>e?.close()},[]),t(`dialog`,{className:`dialog`,ref:o,"aria-labelledby":s,onCancel:n,children:[r(`h2`,{id:s,children:e}),a]})}export{a as t};

@@ -1,0 +1,1 @@
+import{At as e,Et as t,Ot as n,Tt as r}from"./index-CP0qMpmE.js";var i=e(n(),1);function a({title:e,onClose:n,children:a}){let o=(0,i.useRef)(null),s=(0,i.useId)();return(0,i.useLayoutEffect)(()=>{let e=o.current;return e?.showModal(),()=>e?.close()},[]),t(`dialog`,{className:`dialog`,ref:o,"aria-labelledby":s,onCancel:n,children:[r(`h2`,{id:s,children:e}),a]})}export{a as t};

@@ -1,1 +1,0 @@
-import{bt as e,yt as t}from"./index-D4KvFEjT.js";import{t as n}from"./FlowView-CNnd92YN.js";function r({plugin:r,graph:i,note:a}){return e(`div`,{className:`draft-graph`,children:[a&&t(`p`,{className:`muted`,children:a}),t(n,{plugin:r,graph:i,flow:null})]})}export{r as default};

@@ -1,0 +1,1 @@
+import{Et as e,Tt as t}from"./index-CP0qMpmE.js";import{t as n}from"./FlowView-D0coL0L3.js";function r({plugin:r,graph:i,note:a}){return e(`div`,{className:`draft-graph`,children:[a&&t(`p`,{className:`muted`,children:a}),t(n,{plugin:r,graph:i,flow:null})]})}export{r as default};

@@ -1,1 +1,0 @@
-import{bt as e,d as t,yt as n}from"./index-D4KvFEjT.js";function r({name:r,placeholder:i=r,value:a,onChange:o,ref:s}){return e(`label`,{className:`search`,children:[n(t,{name:`search`}),n(`input`,{ref:s,type:`search`,className:`field`,"aria-label":r,placeholder:i,value:a,onChange:e=>o(e.target.value)})]})}export{r as t};

@@ -1,0 +1,1 @@
+import{Et as e,Tt as t,m as n}from"./index-CP0qMpmE.js";function r({name:r,placeholder:i=r,value:a,onChange:o,ref:s}){return e(`label`,{className:`search`,children:[t(n,{name:`search`}),t(`input`,{ref:s,type:`search`,className:`field`,"aria-label":r,placeholder:i,value:a,onChange:e=>o(e.target.value)})]})}export{r as t};

@@ -1,0 +1,2 @@
+import{Z as e,ct as t}from"./index-CP0qMpmE.js";async function n(n,r,i,a){let o=(await t(n,{method:`POST`,body:r,signal:a})).body?.pipeThrough(new TextDecoderStream).getReader(),s=``;for(;;){let e=await o?.read();if(!e||e.done)break;let t=(s+e.value).split(`
+`);s=t.pop()??``;for(let e of t)e!==``&&i(JSON.parse(e))}if(s!==``)throw new e(0,`cut_off`,s)}export{n as t};

@@ -1,1 +1,0 @@
-import{_ as e,ot as t}from"./index-D4KvFEjT.js";function n(n){return function(){let r=n[t().language];return(t,n)=>e(r[t],n)}}export{n as t};

@@ -1,0 +1,1 @@
+import{b as e,ft as t}from"./index-CP0qMpmE.js";function n(n){return function(){let r=n[t().language];return(t,n)=>e(r[t],n)}}export{n as t};
