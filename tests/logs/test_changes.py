@@ -10,13 +10,13 @@ import pytest
 from pydantic import SecretStr
 
 from rightseat.concurrency import cancel_and_wait
-from rightseat.logs import postgres, redis, sqlite
+from rightseat.logs import postgres, redis
 from rightseat.logs.postgres import changes as postgres_changes
 from rightseat.logs.redis import changes as redis_changes
 from rightseat.logs.shared.backend import BackendUnavailable
 from rightseat.operations.changes import CarriesChanges, ChangeBus
 from tests.conditions import until
-from tests.databases import migrated_database, migrated_file
+from tests.databases import migrated_database
 from tests.services import REDIS, keys, own_redis, proxy
 
 
@@ -43,7 +43,7 @@ async def receiving(bus: ChangeBus) -> AsyncIterator[Received]:
         await cancel_and_wait(task)
 
 
-@pytest.fixture(params=["sqlite", "postgres", "redis"])
+@pytest.fixture(params=["postgres", "redis"])
 async def buses(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Sequence[ChangeBus]]:
     """Those of two processes."""
     async with AsyncExitStack() as stack:
@@ -59,15 +59,6 @@ async def buses(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 async def builder(kind: str, folder: Path, stack: AsyncExitStack) -> Callable[[], Any]:
-    if kind == "sqlite":
-        path = migrated_file(folder / "state" / "rightseat.db")
-
-        def build() -> Any:
-            log: Any = sqlite.build(sqlite.Options(path=path))
-            log.share_file()
-            return log
-
-        return build
     if kind == "postgres":
         url = SecretStr(await stack.enter_async_context(migrated_database()))
         return lambda: postgres.build(postgres.Options(url=url))
@@ -92,21 +83,6 @@ async def test_a_message_as_long_as_allowed_arrives_and_what_came_before_does_no
         await until(lambda: len(there.messages) == 3)
 
     assert there.messages == sent
-
-
-async def test_a_server_that_is_alone_with_its_file_writes_nothing_and_receives_what_a_command_does(
-    tmp_path: Path,
-) -> None:
-    path = migrated_file(tmp_path / "state" / "rightseat.db")
-    built: Any = sqlite.build(sqlite.Options(path=path))
-    async with built as log:
-        alone, command = log.changes(), log.changes(is_command=True)
-        async with receiving(alone) as found:
-            await alone.send([b"a"])
-            await command.send([b"b"])
-            await until(lambda: found.messages)
-
-        assert found.messages == [b"b"]
 
 
 async def test_a_connection_to_redis_that_is_cut_or_mute_ends_the_subscription(

@@ -22,7 +22,6 @@ from rightseat.core.log import Entry, ImmediateSink, Log, Writer, seq
 from rightseat.erasure import Eraser, clean_file
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.run_buffer import RunBuffer
-from rightseat.logs.sqlite.changes import SqliteChanges
 from rightseat.logs.sqlite.database import LogDatabase, RunState
 from rightseat.logs.sqlite.tail import FileTail
 from rightseat.logs.sqlite.writer import CommitQueue, SqliteRunWriter
@@ -67,9 +66,6 @@ class SqliteLog:
     def share_file(self) -> None:
         """A run that two processes create is refused to the second when it opens it, not when it creates it."""
         self._is_shared = True
-
-    def changes(self, *, is_command: bool = False) -> SqliteChanges:
-        return SqliteChanges(self._path, is_alone=not (self._is_shared or is_command))
 
     async def __aenter__(self) -> Self:
         private_folder(self._path.parent)

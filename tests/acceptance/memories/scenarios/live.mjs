@@ -57,12 +57,6 @@ export const live = [
     await until(() => of(socket, threadId).length && of(socket, gone.threadId).some((event) => event.deleted), "both changes", WITHIN);
     socket.close();
   } },
-  { name: "live-forgotten", ownServer: true, about: "`users forget` beside the server empties an open list", async run({ ownServer, user }) {
-    const server = await ownServer(), alice = user(), { threadId } = await ask(server.url, alice, "hello"), socket = await follow(server.url, alice);
-    same((await server.command("users", "forget", alice.name, "--yes")).code, 0, "the exit status");
-    await until(() => of(socket, threadId).some((event) => event.deleted), "the deletion", { timeout: 3000 });
-    socket.close();
-  } },
   { name: "live-others", about: "other users, foreign channels, forged tokens, other origins: nothing", async run({ url, user }) {
     const alice = user(), bob = user(), hers = await follow(url, alice), his = await follow(url, bob);
     for (const topic of [hers.threads, hers.memories, "user_meta:*", "user_meta:", "phoenix"]) same(await his.push(topic, "phx_join"), "error", `the join of ${topic} by bob`);
