@@ -116,3 +116,12 @@ def test_an_event_that_cannot_be_read_is_an_error_of_the_server(data: bytes) -> 
 
 def test_the_words_of_a_refusal_that_are_no_json_are_taken_as_they_are() -> None:
     assert read_error("[" * 5_000) == "[" * 5_000
+
+
+@pytest.mark.parametrize("value", [True, -1, 2**64, 1.5, "7", None])
+def test_a_count_that_is_no_number_of_tokens_is_zero(value: object) -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": value}}
+
+    found = ChatCompletionDecoder().read(json.dumps({"choices": [], "usage": usage}).encode())
+
+    assert [one.reasoning_tokens for one in found if isinstance(one, UsageChunk)] == [0]

@@ -185,9 +185,13 @@ def _read_usage(usage: "_Usage") -> UsageChunk:
     )
 
 
+MAX_COUNT = 2**53
+
+
 def read_count(details: object, name: str) -> int:
+    """0 for anything that is no number of tokens: a log with `true` in it could not be read again."""
     count = details.get(name) if isinstance(details, dict) else 0
-    return count if isinstance(count, int) else 0
+    return count if type(count) is int and 0 <= count <= MAX_COUNT else 0
 
 
 def _read_call(call: "_ToolCall", position: int) -> CallChunk:
