@@ -225,4 +225,4 @@ def test_a_cookie_says_neither_key_nor_hash() -> None:
     text = base64.urlsafe_b64decode(cookie.partition(".")[0]).decode()
 
     assert digest("key-fred") not in text
-    assert set(msgspec.json.decode(text)) == {"expires_at", "key", "proof", "id"}
+    assert set(msgspec.json.decode(text)) == {"expires_at", "opened_at", "key", "proof", "id"}

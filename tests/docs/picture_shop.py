@@ -1,6 +1,5 @@
 """The agent `shop` in the pictures of the console: a tool that looks up an order, and a model that calls it."""
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -10,13 +9,11 @@ from pydantic import BaseModel
 from rightseat.core.messages import Result
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, UsageChunk
 from rightseat.toolboxes.functions import tool
-
-FIRST_CHUNK_S = 0.35
+from tests.docs.picture_model import PacedModel
 
 
 @tool(name="get_order", description="Looks up an order.", effect="read")
 async def get_order(number: int) -> dict[str, object]:
-    await asyncio.sleep(FIRST_CHUNK_S / 2)
     return {"number": number, "state": "delivered", "total": 98.0}
 
 
@@ -28,12 +25,11 @@ class Options(BaseModel):
 
 
 def build(options: Options) -> Model:
-    return ShopModel()
+    return PacedModel(ShopModel())
 
 
 class ShopModel:
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        await asyncio.sleep(FIRST_CHUNK_S)
         results = [part for message in prompt.messages for part in message.parts if isinstance(part, Result)]
         if not results:
             found = re.search(r"\d+", prompt.messages[-1].text)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from tests.archives import extract
 from tests.release import licences, versions
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +96,7 @@ def compare_builds(release: Release) -> str:
     """The wheel that the source archive builds has the same files with the same bytes."""
     folder = release.clone.parent / "from-archive"
     with tarfile.open(release.archive) as archive:
-        archive.extractall(folder, filter="data")
+        extract(archive, folder)
     source = folder / release.archive.name.removesuffix(".tar.gz")
     run("hatchling", "build", "--target", "wheel", "--directory", str(folder), folder=source)
     first, second = hash_members(release.wheel), hash_members(folder / release.wheel.name)

@@ -612,8 +612,11 @@ async def test_nothing_of_a_deleted_thread_stays_in_any_table(where: Where) -> N
         await run(threads, ask())
         await threads.delete("t", ANNA)
 
-        for table in metadata.tables.keys() - {"processes"}:
+        for table in metadata.tables.keys() - {"processes", "deletions"}:
             assert await rows(database, f"SELECT * FROM {table}") == []  # noqa: S608
+        [deletion] = await rows(database, "SELECT * FROM deletions")
+        assert "t" in deletion, "its id, for the open lists that show it"
+        assert "anna" not in str(deletion)
 
 
 # The tables

@@ -20,6 +20,7 @@ import psycopg
 from psycopg import sql
 from redis.asyncio import Redis
 
+from tests.archives import extract
 from tests.services import POSTGRES, REDIS, keys
 from tests.upgrades.old_code import WAIT_S
 
@@ -110,7 +111,7 @@ async def restore(stores: Stores, folder: Path) -> Path:
     recorded = RECORDED / stores.kind
     file = stores.configure(folder)
     with tarfile.open(recorded / "state.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+        extract(archive, folder)
     if (dump := recorded / "database.sql").exists():
         with psycopg.connect(stores.database, autocommit=True) as connection:
             connection.execute(dump.read_text().encode())

@@ -1,6 +1,7 @@
 """A stored run is run again with changes by the operator API: what changes, who may, its bounds, and what is left."""
 
 import asyncio
+import itertools
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -16,7 +17,7 @@ from rightseat.core.log import Log
 from rightseat.core.messages import user
 from rightseat.evals import rerun as rerun_module
 from rightseat.evals.dataset import read_dataset
-from tests.conditions import until
+from tests.conditions import Paced, until
 from tests.conftest import Serve
 from tests.evals.directed_model import PROMPTS
 from tests.evals.replays import tell
@@ -147,12 +148,12 @@ async def test_nothing_of_a_rerun_is_stored_but_its_cost(
 async def read_usage(one: User, by: str, wanted: str) -> dict[str, tuple[int, int]]:
     """Input and output tokens by group, once they are written."""
     async with asyncio.timeout(30):
-        while True:
+        async for _ in Paced(itertools.count()):
             groups = (await one.get("usage", by=by)).json()["groups"]
             found = {group[by]: (group["input_tokens"], group["output_tokens"]) for group in groups}
             if wanted in found:
                 return found
-            await asyncio.sleep(0)
+    raise AssertionError
 
 
 async def test_only_those_who_may_author_and_read_run_again(serve: Serve, text: str) -> None:

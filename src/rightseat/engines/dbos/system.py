@@ -10,7 +10,7 @@ import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -263,7 +263,9 @@ class DbosSystem:
         try:
             client = self._client(engine)
             try:
-                client.resume_workflows(run_ids, queue_name=QUEUE)
+                for run_id in run_ids:
+                    with suppress(dbos_errors.DBOSNonExistentWorkflowError):  # its thread was deleted meanwhile
+                        client.resume_workflow(run_id, queue_name=QUEUE)
             finally:
                 client.destroy()
         finally:

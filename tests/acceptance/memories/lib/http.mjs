@@ -12,7 +12,10 @@ export function isRefused(answer, what) {
 /** A request below the path of the CopilotKit face. */
 export const send = (url, user, method, path, json) => call(`${url}/copilotkit/${path}`, { method, key: user?.key, json });
 export const add = (url, user, content, more = {}) => send(url, user, "POST", "memories", { content, kind: "topical", sourceThreadIds: [], ...more });
-export const list = async (url, user) => ok(await send(url, user, "GET", "memories"), "GET /memories").memories;
+export const listAll = async (url, user) => ok(await send(url, user, "GET", "memories"), "GET /memories").memories;
+/** Without those that an operator shares with all users: another scenario may do so meanwhile. */
+export const own = (memories) => memories.filter((memory) => memory.scope !== "project");
+export const list = async (url, user) => own(await listAll(url, user));
 /** The rows of a user, as an operator lists them. */
 export const rows = async (url, user) => ok(await call(`${url}/operator/memories?owner=${user.name}`, { key: "key-olga" }), "GET /operator/memories").memories;
 

@@ -63,10 +63,13 @@ export const live = [
     for (const token of ["", "x", hers.token.slice(0, -2), alice.key]) same((await Socket.open(hers.wsUrl, token)).state, "refused", "a socket with a wrong token");
     same((await Socket.open(hers.wsUrl, hers.token, { origin: "https://evil.test" })).state, "refused", "a socket of https://evil.test");
     for (const headers of [{ "x-api-key": hers.token }, { authorization: `Bearer ${hers.token}` }]) expect([401, 403].includes((await call(`${url}/copilotkit/threads`, { headers })).status), "no list with the token as a key", headers);
+    const { id } = ok(await add(url, alice, "the secret of alice"), "POST /memories");
     await ask(url, alice, "hello");
-    await until(() => hers.events("thread_metadata").length, "an event for alice", WITHIN);
+    await until(() => hers.events("thread_metadata").length && hers.events("memory_metadata").some((event) => event.memoryId === id), "events for alice", WITHIN);
     same(await his.push("phoenix", "heartbeat"), "ok", "a heartbeat of bob");
-    same(his.frames.filter((frame) => frame[3] !== "phx_reply"), [], "events of bob");
+    // An operator may share a memory with all users meanwhile.
+    same(his.frames.filter((frame) => !["phx_reply", "memory_metadata"].includes(frame[3])), [], "events of threads for bob");
+    expect(!JSON.stringify(his.frames).includes(id), "nothing of alice's memory for bob", his.frames);
     hers.close(); his.close();
   } },
   { name: "live-hostile", about: "garbage, huge and countless frames close their own socket alone", async run({ url, user }) {

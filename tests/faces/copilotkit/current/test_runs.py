@@ -258,6 +258,25 @@ async def test_history_is_compact_and_has_everything_once(serve: Serve) -> None:
     assert said == ["Count!", "Hi"]
 
 
+async def test_a_page_that_connects_again_is_sent_what_it_does_not_show(serve: Serve, way: Way) -> None:
+    """A client adds the deltas of a message to the text that it has."""
+    async with serve(app(runtime(), way)) as url, visiting(url) as client:
+        told = read((await client.post(RUN, json=asking("Hi"))).content)
+        [id] = {frame.data["messageId"] for frame in told if frame.data["type"] == "TEXT_MESSAGE_START"}
+        found = []
+        pages: tuple[list[Any], ...] = (
+            [],
+            [{"id": id, "role": "assistant", "content": "Hello"}],
+            [{"id": id, "role": "assistant", "content": "Hel"}],
+            [{"id": [], "content": {}, "toolCalls": 7}, None, 7, {"toolCalls": [None, {"id": []}]}],
+        )
+        for messages in pages:
+            answer = await client.post(CONNECT, json=asking(None) | {"messages": messages})
+            found.append((answer.status_code, text_of(read(answer.content))))
+
+    assert found == [(200, "Hello"), (200, ""), (200, "Hello"), (200, "Hello")]
+
+
 async def test_a_client_that_connects_to_a_live_run_gets_all_of_it(serve: Serve, way: Way) -> None:
     model = Told()
 

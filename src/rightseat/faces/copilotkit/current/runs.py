@@ -23,6 +23,7 @@ from rightseat.faces._shared.run_response import RunResponse
 from rightseat.faces.copilotkit.agents import list_members
 from rightseat.faces.copilotkit.current.routing import OperationRequest, Routes
 from rightseat.faces.copilotkit.current.stored_events import (
+    ShownMessages,
     StoredEvents,
     UnknownEventId,
     parse_last_event_id,
@@ -187,13 +188,13 @@ class RunOperations:
             return Response(b"".join(frames), headers={**EVENTS, "retry-after": str(error.retry_after)})
 
     async def connect(self, request: OperationRequest) -> Response:
-        """Sends the thread in as few events as possible, then its active run, if any, to its end."""
+        """Sends what the page does not show of the thread, in few events, then its active run, if any, to its end."""
         await self._agent(request)
         given = read_input(request.take_body())
         thread = await self._runtime.outline(given.threadId, request.principal)
         ended, active = split_runs(thread.runs if thread else ())
         events = self._events(request, given.version, given.threadId)
-        body = await begin_pieces(events.write_compact(ended))
+        body = await begin_pieces(events.write_compact(ended, ShownMessages(given.messages)))
         if active is None:
             return PiecesResponse(body, headers=EVENTS)
         return self._follow(active.id, events.writer(active), first=body)

@@ -5,10 +5,11 @@ Each run is read when the client has the one before, so that a client which does
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import chain, takewhile
+from typing import Any
 
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest
-from rightseat.core.events import Event, RunFailed, RunFinished, RunStarted
+from rightseat.core.events import Event, RunFailed, RunFinished, RunStarted, TextDelta, ToolCallStarted
 from rightseat.core.log import Entry, Position, position, seq
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.compaction import compact
@@ -26,10 +27,14 @@ class StoredEvents:
         self._runtime = runtime
         self.writer = writer
 
-    async def write_compact(self, runs: Sequence[RunRow]) -> AsyncIterator[bytes]:
-        """Ended runs, in as few events as possible."""
+    async def write_compact(self, runs: Sequence[RunRow], shown: "ShownMessages") -> AsyncIterator[bytes]:
+        """Ended runs that the page does not show yet, in as few events as possible."""
         for run in runs:
-            for piece in write_compact(self.writer(run), await self._entries(run)):
+            entries = await self._entries(run)
+            events = compact([entry.event for entry in entries])
+            if shown.have(events):
+                continue
+            for piece in write_compact(self.writer(run), entries, events):
                 yield piece
 
     async def write_missed(
@@ -77,6 +82,24 @@ class StoredEvents:
         return add_missing_end(await read_or_nothing(self._runtime, run.id, after), run)
 
 
+class ShownMessages:
+    """What a page shows when it connects. A chat that stays open connects again when a run has begun elsewhere, and a
+    client adds the deltas of a message to the text that it has."""
+
+    def __init__(self, messages: Sequence[Any]) -> None:
+        listed = [message for message in messages if isinstance(message, dict)]
+        lists = [calls for message in listed if isinstance(calls := message.get("toolCalls"), list)]
+        self._texts = {id: message.get("content") for message in listed if isinstance(id := message.get("id"), str)}
+        self._calls = {str(call.get("id")) for calls in lists for call in calls if isinstance(call, dict)}
+
+    def have(self, events: Sequence[Event]) -> bool:
+        """Whether the page shows all that a run has said, and called, if anything. The events are compacted."""
+        texts = [event for event in events if isinstance(event, TextDelta)]
+        calls = [event for event in events if isinstance(event, ToolCallStarted)]
+        shown = (self._texts.get(event.message_id) == event.text for event in texts)
+        return bool(texts or calls) and all(shown) and all(event.call_id in self._calls for event in calls)
+
+
 class UnknownEventId(BadRequest):
     def __init__(self, last_seen: object) -> None:
         super().__init__(f"Last-Event-ID {str(last_seen)[:100]!r} is not an event of this thread.")
@@ -112,12 +135,12 @@ def write_restored(writer: AguiEncoder, run: RunRow, events: Sequence[Event]) ->
     return (writer.feed([Entry(run.epoch, int(event is events[-1]), event)]) for event in events)
 
 
-def write_compact(writer: AguiEncoder, entries: Sequence[Entry]) -> Iterator[bytes]:
+def write_compact(writer: AguiEncoder, entries: Sequence[Entry], events: Sequence[Event]) -> Iterator[bytes]:
     """Encode a finished run in few frames. Only the last has an id, because clients cannot resume in the middle."""
     if not entries:
         return
-    *events, last = compact([entry.event for entry in entries])
-    for event in events:
+    *earlier, last = events
+    for event in earlier:
         for one in writer.write(event):
             yield from join_pieces(chain((b"data: ",), encode_pieces(one), (b"\n\n",)))
     yield writer.feed([Entry(entries[-1].epoch, entries[-1].seq, last)])
