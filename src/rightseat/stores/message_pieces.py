@@ -37,11 +37,14 @@ class _Plan:
     new: Sequence[Message] = ()
 
 
+def may_be_long(ask: Ask, new: Sequence[Message]) -> bool:
+    """Whether the run's end may write or remove many messages: `new` are those that its claim found."""
+    return ask.truncate_at is not None or len(new) > PIECE_MESSAGES
+
+
 async def write_pieces(database: StoreDatabase, ask: Ask, epoch: int, run_messages: Sequence[Message]) -> Ask:
     """The ask for `run_queries.finish`, to which short threads are left whole."""
     sent = (*ask.messages, *run_messages)
-    if ask.truncate_at is None and len(sent) <= PIECE_MESSAGES:
-        return ask
     plan = await database.read_beside(_plan, ask, sent)
     if max(plan.total - plan.kept, len(plan.new)) <= PIECE_MESSAGES:
         return ask

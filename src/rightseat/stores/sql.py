@@ -58,7 +58,7 @@ from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.feedback import SqlFeedback
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.memories import SqlMemories
-from rightseat.stores.message_pieces import write_pieces
+from rightseat.stores.message_pieces import may_be_long, write_pieces
 from rightseat.stores.model_calls import SqlModelCalls
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.recordings import SqlRecordings
@@ -129,6 +129,7 @@ class SqlThreads:
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
         self._epochs: dict[str, int] = {}  # of the runs that this process executes
+        self._long: set[str] = set()  # those that change many messages
         self._ended_slots: set[str] = set()  # own slots whose runs had ended at the last reconciliation
         self._idle: set[str] = set()  # own runs that nothing executed at the last reconciliation
         self._reconcile_at = 0.0
@@ -186,6 +187,8 @@ class SqlThreads:
             except IntegrityError:
                 continue
             self._epochs[ask.run_id] = beginning.epoch
+            if may_be_long(ask, beginning.new_messages):
+                self._long.add(ask.run_id)
             return beginning
         raise RunExists(ask.run_id)
 
@@ -214,14 +217,16 @@ class SqlThreads:
         if epoch is None:
             return
         try:
-            left = await write_pieces(self._database, ask, epoch, messages)
+            left = await write_pieces(self._database, ask, epoch, messages) if ask.run_id in self._long else ask
             await self._database.write_run_end(
                 ask.run_id, run_queries.finish, left, epoch, messages, state, last, totals
             )
         except StaleWriter:
             del self._epochs[ask.run_id]
+            self._long.discard(ask.run_id)
             raise
         del self._epochs[ask.run_id]
+        self._long.discard(ask.run_id)
         if ask.truncate_at is not None:
             self._database.erase()
 
@@ -242,6 +247,7 @@ class SqlThreads:
     def release(self, run_id: str, epoch: int) -> None:
         if self._epochs.get(run_id) == epoch:
             del self._epochs[run_id]
+            self._long.discard(run_id)
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         if "\0" in thread_id or self._database.lacks_thread(thread_id):
