@@ -18,7 +18,7 @@ from rightseat.stores.run_queries import RUN_ID, add_messages, find_stored, trun
 from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import runs, threads
 
-PIECE_MESSAGES = 250
+PIECE_MESSAGES = 1_000
 
 HELD_EPOCH = (
     select(runs.c.epoch)
