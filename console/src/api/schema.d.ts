@@ -2343,7 +2343,7 @@ export interface components {
             role: string;
             text: string;
         };
-        /** @description `name` is that of a tool, or of a step of a flow as `PLUGIN/FLOW STEP`. `error` is a code. `approval` says how a person answered; None if nobody was asked. */
+        /** @description `name` is that of a tool, or of a step of a flow as `PLUGIN/FLOW STEP`. `error` is a code. `approval` says how a person answered; None without a question. */
         RecordedResult: {
             name: string;
             arguments: Record<string, unknown>;

@@ -47,8 +47,9 @@ MAX_RERUNS = 4
 
 
 class TaskRerun:
-    """A `Rerun` in a task of its own, which ends within `MAX_RERUN_S` also if nobody reads it. `free` is called when it
-    has ended."""
+    """A `Rerun` in a task of its own, which ends within `MAX_RERUN_S` even if its events are not read.
+
+    `free` is called when it has ended."""
 
     def __init__(self, replaying: "Replaying", free: Callable[[], object]) -> None:
         self._lines: asyncio.Queue[Event | RerunOutcome] = asyncio.Queue()

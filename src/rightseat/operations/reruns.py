@@ -53,7 +53,7 @@ class RerunMessage(msgspec.Struct, frozen=True):
 
 class RecordedResult(msgspec.Struct, frozen=True):
     """`name` is that of a tool, or of a step of a flow as `PLUGIN/FLOW STEP`. `error` is a code. `approval` says how a
-    person answered; None if nobody was asked."""
+    person answered; None without a question."""
 
     name: str
     arguments: Mapping[str, JsonValue]

@@ -222,11 +222,9 @@ class SqlThreads:
                 ask.run_id, run_queries.finish, left, epoch, messages, state, last, totals
             )
         except StaleWriter:
-            del self._epochs[ask.run_id]
-            self._long.discard(ask.run_id)
+            self._forget(ask.run_id)
             raise
-        del self._epochs[ask.run_id]
-        self._long.discard(ask.run_id)
+        self._forget(ask.run_id)
         if ask.truncate_at is not None:
             self._database.erase()
 
@@ -246,8 +244,11 @@ class SqlThreads:
 
     def release(self, run_id: str, epoch: int) -> None:
         if self._epochs.get(run_id) == epoch:
-            del self._epochs[run_id]
-            self._long.discard(run_id)
+            self._forget(run_id)
+
+    def _forget(self, run_id: str) -> None:
+        del self._epochs[run_id]
+        self._long.discard(run_id)
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         if "\0" in thread_id or self._database.lacks_thread(thread_id):

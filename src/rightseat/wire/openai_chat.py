@@ -25,6 +25,8 @@ from rightseat.wire.sse import SHOWN_BYTES, UNREADABLE, StreamError
 
 KIND = re.compile(r"[A-Za-z_]{1,40}|[0-9]{3}")
 ANY_OBJECT: Mapping[str, JsonValue] = {"type": "object"}
+MAX_COUNT = 2**53
+"""Tokens that a server may report: more is no number of tokens."""
 
 
 def write_tool(tool: Tool, strict: bool | None = None) -> dict[str, object]:
@@ -183,9 +185,6 @@ def _read_usage(usage: "_Usage") -> UsageChunk:
         read_count(prompt, "cache_write_tokens"),
         read_count(completion, "reasoning_tokens"),
     )
-
-
-MAX_COUNT = 2**53
 
 
 def read_count(details: object, name: str) -> int:

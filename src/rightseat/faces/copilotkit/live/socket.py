@@ -7,7 +7,7 @@ timer of its own.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -34,7 +34,7 @@ POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
 
 
 class Owner(Protocol):
-    """Whoever has the socket."""
+    """What a socket asks of the service that opened it."""
 
     def admit(self) -> Principal:
         """The user of the token, checked again. Raises a `RightseatError`."""
@@ -158,6 +158,3 @@ class ListSocket:
             await self._websocket.close(code)
         except (WebSocketDisconnect, RuntimeError, OSError):
             logger.debug("the client closed the socket first")
-
-
-CreateSocket = Callable[[WebSocket, Principal], ListSocket]
